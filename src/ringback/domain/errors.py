@@ -1,0 +1,254 @@
+"""Every error that Ringback raises on purpose. `code` is public: clients branch on it, so it never changes.
+
+RingbackError
+├── NotFoundError                 no such thing, or not yours: the same answer
+├── InvalidInputError             the caller's data breaks a rule; says where and which
+│   ├── DependencyError           unknown upstream run, or a cycle
+│   └── InvalidCursorError
+├── ProjectRequiredError
+├── UnauthenticatedError
+├── ForbiddenError
+├── IdempotencyKeyError           the key itself is malformed or missing
+├── IdempotencyConflictError      the key was used for another payload
+├── IllegalTransitionError        makes no sense in the run's present status
+├── StaleFenceError               the writer's attempt was superseded
+├── CancelRequestedError          the run was stopped before it started
+├── SessionExpiredError           the worker session is over
+├── NotFinishedError              no result yet
+├── JobCancelledError             there will be no result
+├── ConflictError                 retry: someone else was faster, nothing was saved
+├── StoreUnavailableError         retry: nothing was saved
+│   └── StorageFullError
+└── ShuttingDownError             retry elsewhere or later
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+
+class RingbackError(Exception):
+    """Base of all errors a caller may want to catch. Facts are attributes; the message is for people."""
+
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+
+class NotFoundError(RingbackError):
+    """No object of that kind and name exists for this caller."""
+
+    code = "not_found"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(kind, name)
+        self.kind, self.name = kind, name
+
+    def __str__(self) -> str:
+        return f"no such {self.kind}: {self.name[:80]!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Flaw:
+    """One broken rule. `pointer` is a JSON pointer (RFC 6901) into the caller's document."""
+
+    pointer: str
+    detail: str
+
+
+class InvalidInputError(RingbackError):
+    """The caller's data breaks a rule; nothing was changed."""
+
+    code = "invalid_input"
+
+    def __init__(self, *flaws: Flaw) -> None:
+        super().__init__(*flaws)
+        self.flaws = flaws
+
+    def __str__(self) -> str:
+        return "; ".join(f"{flaw.pointer or '/'}: {flaw.detail}" for flaw in self.flaws)
+
+
+class DependencyError(InvalidInputError):
+    """`depends_on` names a run that the caller can't see, or would close a circle."""
+
+    code = "invalid_dependency"
+
+
+class InvalidCursorError(InvalidInputError):
+    """The cursor or position is not one that this list or stream gave out."""
+
+    code = "invalid_cursor"
+
+    def __init__(self, name: str, detail: str) -> None:
+        super().__init__(Flaw(f"/{name}", detail))
+
+
+class ProjectRequiredError(RingbackError):
+    """More than one project is possible and none was named."""
+
+    code = "project_required"
+
+    def __str__(self) -> str:
+        return "name the project: header Ringback-Project, or a token bound to one"
+
+
+class UnauthenticatedError(RingbackError):
+    """No token, or one that is malformed, unknown, expired or revoked: all alike."""
+
+    code = "unauthenticated"
+
+    def __str__(self) -> str:
+        return "a valid bearer token is needed"
+
+
+class ForbiddenError(RingbackError):
+    """The token is valid and its scopes don't allow this."""
+
+    code = "forbidden"
+
+    def __init__(self, scope: str) -> None:
+        super().__init__(scope)
+        self.scope = scope
+
+    def __str__(self) -> str:
+        return f"the token lacks the scope {self.scope}"
+
+
+class IdempotencyKeyError(RingbackError):
+    """The idempotency key is malformed, contradictory, or missing where the tool needs one."""
+
+    code = "invalid_idempotency_key"
+
+    def __init__(self, detail: str) -> None:
+        super().__init__(detail)
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class IdempotencyConflictError(RingbackError):
+    """The key belongs to a run that was started with another payload; that run is untouched."""
+
+    code = "idempotency_key_reused"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"this idempotency key started run {self.run_id} with another payload; use a new key for a new run"
+
+
+class IllegalTransitionError(RingbackError):
+    """The command makes no sense in the run's present status."""
+
+    code = "illegal_transition"
+
+    def __init__(self, run_id: str, status: str, command: str) -> None:
+        super().__init__(run_id, status, command)
+        self.run_id, self.status, self.command = run_id, status, command
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} is {self.status}: cannot {self.command}"
+
+
+class StaleFenceError(RingbackError):
+    """The writer's attempt was superseded or has ended; what it brings must be thrown away."""
+
+    code = "stale_fence"
+
+    def __init__(self, run_id: str, presented: int, current: int) -> None:
+        super().__init__(run_id, presented, current)
+        self.run_id, self.presented, self.current = run_id, presented, current
+
+    def __str__(self) -> str:
+        return f"run {self.run_id}: fence {self.presented} no longer holds it (current: {self.current})"
+
+
+class CancelRequestedError(RingbackError):
+    """The run was stopped before its attempt started: do not start it."""
+
+    code = "cancel_requested"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} was stopped before it started"
+
+
+class SessionExpiredError(RingbackError):
+    """The worker session's lease ran out, or it was closed; attach again."""
+
+    code = "session_expired"
+
+    def __init__(self, session_id: str) -> None:
+        super().__init__(session_id)
+        self.session_id = session_id
+
+    def __str__(self) -> str:
+        return f"worker session {self.session_id[:80]} is over: end its attempts and attach again"
+
+
+class NotFinishedError(RingbackError):
+    """The run has no result yet."""
+
+    code = "not_finished"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} is not finished; ask again later, or with partial=true"
+
+
+class JobCancelledError(RingbackError):
+    """The run was cancelled: there is no result and there will be none."""
+
+    code = "job_cancelled"
+
+    def __init__(self, run_id: str) -> None:
+        super().__init__(run_id)
+        self.run_id = run_id
+
+    def __str__(self) -> str:
+        return f"run {self.run_id} was cancelled"
+
+
+class ConflictError(RingbackError):
+    """Someone else changed the row first. Nothing was saved; load again and decide again."""
+
+    code = "conflict"
+    retryable = True
+
+
+class StoreUnavailableError(RingbackError):
+    """The store did not take the write. Nothing was saved; the same request may be sent again."""
+
+    code = "store_unavailable"
+    retryable = True
+
+    def __str__(self) -> str:
+        return "the store is not available; nothing was saved"
+
+
+class StorageFullError(StoreUnavailableError):
+    """The disk is full. Nothing was saved; it works again once there is space."""
+
+    code = "storage_full"
+
+    def __str__(self) -> str:
+        return "the disk of the data folder is full; nothing was saved"
+
+
+class ShuttingDownError(RingbackError):
+    """The server is going down and takes nothing new."""
+
+    code = "shutting_down"
+    retryable = True
+
+    def __str__(self) -> str:
+        return "the server is shutting down"

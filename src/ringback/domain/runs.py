@@ -1,0 +1,306 @@
+"""A run, its current attempt, and the commands that can change it. Data only: `decide` holds the rules.
+
+A run's creation facts (input, profile, tags …) never change and live apart in `RunFacts`, so that a step of the state machine
+neither loads nor writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, TypeAlias
+
+from ringback.domain.ids import AttemptId, InteractionId, ProjectId, RunId, SessionId
+from ringback.domain.moments import Micros, Moment
+from ringback.domain.policy import Policy
+from ringback.domain.states import HELD, TERMINAL, EndReason, FailureKind, Status, TimeLimit
+
+
+class AttemptReason(StrEnum):
+    """Why an attempt exists."""
+
+    FIRST = "first"
+    RETRY = "retry"
+    LOST = "lost"
+    ANSWER = "answer"
+
+
+class AttemptOutcome(StrEnum):
+    """How an attempt ended."""
+
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    TIMED_OUT = "timed_out"
+    STOPPED = "stopped"
+    RELEASED = "released"
+    LOST = "lost"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One execution. `fence` grows with every claim of the run; whoever writes for an attempt shows it."""
+
+    attempt_id: AttemptId
+    attempt_no: int
+    fence: int
+    reason: AttemptReason
+    session_id: SessionId
+    claimed_at: Moment
+    started_at: Moment | None = None
+    run_space_id: str | None = None
+    provider: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EndedAttempt:
+    """An attempt as it went into the record; never changed again, but for evidence that came late."""
+
+    attempt: Attempt
+    ended_at: Moment
+    outcome: AttemptOutcome
+    error: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cancellation:
+    """The evidence of a stop: asked for, delivered to the work, acknowledged by it."""
+
+    requested_at: Moment
+    requested_by: str | None = None
+    reason: str | None = None
+    delivered_at: Moment | None = None
+    acknowledged_at: Moment | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Blocking:
+    """The overlay of a wait for somebody: set together, cleared together."""
+
+    interaction_id: InteractionId
+    reason: str
+    since: Moment
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """One run as last decided.
+
+    Attributes:
+        lane: where it queues: project-wide pool, need and concurrency key (see `admission`).
+        attempts_done: attempts that have ended, whatever their outcome.
+        ready_at: set exactly while a claim may take it.
+        timer_at: when `Tick` has something to decide, at the latest.
+        waiting_on: upstream runs whose end it still awaits.
+        result_sequence: where in its events the result lies.
+        dependents, children: how many runs wait for it, and how many it started.
+    """
+
+    run_id: RunId
+    project_id: ProjectId
+    tool: str
+    lane: str
+    status: Status
+    policy: Policy
+    created_at: Moment
+    thread_id: str | None = None
+    not_before: Moment | None = None
+    deadline_at: Moment | None = None
+    runs_always: bool = False
+    waiting_on: tuple[RunId, ...] = ()
+    version: int = 1
+    event_sequence: int = 0
+    fence: int = 0
+    attempt: Attempt | None = None
+    attempts_done: int = 0
+    next_reason: AttemptReason = AttemptReason.FIRST
+    backoff_until: Moment | None = None
+    ready_at: Moment | None = None
+    timer_at: Moment | None = None
+    started_at: Moment | None = None
+    ended_at: Moment | None = None
+    failure_kind: FailureKind | None = None
+    end_reason: EndReason | None = None
+    time_limit: TimeLimit | None = None
+    error: str | None = None
+    summary: str | None = None
+    progress: Mapping[str, Any] | None = None
+    result_sequence: int | None = None
+    cancellation: Cancellation | None = None
+    blocking: Blocking | None = None
+    open_interactions: int = 0
+    dependents: int = 0
+    children: int = 0
+
+    @property
+    def is_terminal(self) -> bool:
+        return self.status in TERMINAL
+
+    @property
+    def is_held(self) -> bool:
+        return self.status in HELD
+
+    @property
+    def attempt_no(self) -> int:
+        """The number of the current attempt, or of the last one; 0 before the first."""
+        return self.attempts_done + (self.attempt is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFacts:
+    """What was true at creation and stays so: the snapshots and where the run came from."""
+
+    run_id: RunId
+    project_id: ProjectId
+    request_id: str
+    resource_type: str
+    resource_id: str
+    revision_id: str
+    channel_id: str | None
+    input: Mapping[str, Any]
+    profile: Mapping[str, Any]
+    policy: Mapping[str, Any]
+    summary_spec: Any
+    depends_on: tuple[RunId, ...] = ()
+    context_id: str | None = None
+    tags: tuple[str, ...] = ()
+    traceparent: str | None = None
+    created_by: str | None = None
+    source: str = "api"
+    parent_id: RunId | None = None
+    relation: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event before it has a place in the sequence. `data` is bytes of output, kept as they came."""
+
+    type: str
+    body: Mapping[str, Any]
+    data: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A run as it should become, and what is to be recorded with it, oldest first."""
+
+    run: Run
+    events: tuple[NewEvent, ...] = ()
+    ended: EndedAttempt | None = None
+    outbox: tuple[str, ...] = ()
+
+
+# --- commands -----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    session_id: SessionId
+    attempt_id: AttemptId
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    fence: int
+    provider: str = "local"
+    run_space_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Events of a running attempt; `progress` replaces the run's progress."""
+
+    fence: int
+    events: tuple[NewEvent, ...]
+    progress: Mapping[str, Any] | None = None
+    cancel_delivered: bool = False
+    cancel_acknowledged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settle:
+    """How an attempt ended, as its worker saw it. `draw` in [0, 1) spreads a retry."""
+
+    fence: int
+    outcome: AttemptOutcome
+    draw: float
+    result: Mapping[str, Any] = field(default_factory=dict)
+    summary: str | None = None
+    error_kind: FailureKind | None = None
+    error: str | None = None
+    time_limit: TimeLimit | None = None
+    was_forced: bool = False
+    is_retryable: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Lose:
+    """The worker session that held the attempt is over, or no longer knows it."""
+
+    fence: int
+    why: str
+    draw: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    by: str | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamEnded:
+    upstream_id: RunId
+    has_succeeded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An interaction was opened on the run; a blocking one sets the overlay."""
+
+    interaction_id: InteractionId
+    is_blocking: bool
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CloseInteraction:
+    interaction_id: InteractionId
+    status: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Time has passed: let whatever limit is due fire."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteDependent:
+    """Another run waits for this one from now on."""
+
+
+@dataclass(frozen=True, slots=True)
+class NoteChild:
+    """The run's attempt started another run."""
+
+    fence: int
+    child_id: RunId
+    relation: str
+
+
+Command: TypeAlias = (
+    Claim
+    | Start
+    | Append
+    | Settle
+    | Lose
+    | Cancel
+    | UpstreamEnded
+    | Ask
+    | CloseInteraction
+    | Tick
+    | NoteDependent
+    | NoteChild
+)
+
+BACKSTOP: Micros = 60_000_000  # how long after a limit the ledger waits for the worker that should have enforced it
