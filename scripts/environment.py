@@ -64,7 +64,7 @@ def _works() -> bool:
 
 
 def _pip(*arguments: str) -> None:
-    _run([str(PYTHON), "-m", "pip", "install", "--quiet", "--no-input", "--disable-pip-version-check", *arguments])
+    _run([str(PYTHON), "-m", "pip", "install", "-qq", "--no-input", "--disable-pip-version-check", *arguments])
 
 
 def _run(command: list[str]) -> None:

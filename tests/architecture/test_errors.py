@@ -1,0 +1,52 @@
+"""Errors: one tree, a stable code for each kind, and an entry for each in the table of its surface."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from ringback.domain import errors
+
+
+def _below(kind: type[errors.RingbackError]) -> Iterator[type[errors.RingbackError]]:
+    for sub in kind.__subclasses__():
+        yield sub
+        yield from _below(sub)
+
+
+KINDS = tuple(kind for kind in _below(errors.RingbackError) if kind.__module__ == errors.__name__)
+
+
+def _example(kind: type[errors.RingbackError]) -> errors.RingbackError:
+    if issubclass(kind, errors.InvalidInputError) and kind is not errors.InvalidCursorError:
+        return kind(errors.Flaw("/a", "b"))
+    if kind.__init__ is Exception.__init__:
+        return kind()
+    values: dict[str, Any] = {"int": 7, "str": "x"}
+    parameters = list(inspect.signature(kind).parameters.values())
+    return kind(*(values[parameter.annotation] for parameter in parameters))
+
+
+def test_codes_are_unique() -> None:
+    codes = [errors.RingbackError.code, *(kind.code for kind in KINDS)]
+    assert sorted(codes) == sorted(set(codes))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_names_and_codes_follow_the_rules(kind: type[errors.RingbackError]) -> None:
+    assert kind.__name__.endswith("Error")
+    assert "code" in vars(kind), "each kind has a code of its own"
+    assert kind.__name__ in (errors.__doc__ or ""), "the tree in the module's docstring shows it"
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_errors_survive_pickling(kind: type[errors.RingbackError]) -> None:
+    error = _example(kind)
+    copy = pickle.loads(pickle.dumps(error))
+    assert type(copy) is kind
+    assert str(copy) == str(error)
+    assert "\n" not in str(error)
