@@ -44,7 +44,7 @@ format: env ## Rewrite the sources in the project's format
 	$(BIN)/ruff check --fix $(CHECKED)
 
 lock: env ## Resolve pyproject.toml again into requirements.lock
-	$(BIN)/python scripts/lock.py
+	$(BIN)/python scripts/lock.py $(ARGS)
 
 clean: ## Remove the environment and everything that the tools cached
 	rm -rf .venv .venv.lock .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis build dist
