@@ -1,0 +1,143 @@
+"""The bodies of the worker protocol: what the server's answers are read into, and how reports are written.
+
+Only the envelopes are typed here; an assignment stays the JSON object that `Assignment.from_wire` reads. Members that
+this version does not know are left alone, so that a newer server can say more.
+"""
+
+import datetime
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+DecodeError = msgspec.DecodeError
+PROTOCOL_VERSION: Final = 1
+CLAIM_WAIT_MS: Final = 20_000
+
+
+class Key(NamedTuple):
+    """Which attempt is meant: a run, and the fence of one claim of it."""
+
+    run_id: str
+    fence: int
+
+
+class Cancel(msgspec.Struct, frozen=True, rename="camel"):
+    """The server's word that an attempt is to be stopped."""
+
+    run_id: str
+    fence: int
+    reason: str | None = None
+    grace_ms: int | None = None
+
+    @property
+    def key(self) -> Key:
+        """The attempt that is meant."""
+        return Key(self.run_id, self.fence)
+
+
+class Lost(msgspec.Struct, frozen=True, rename="camel"):
+    """The server's word that an attempt is no longer this worker's."""
+
+    run_id: str
+    fence: int
+
+    @property
+    def key(self) -> Key:
+        """The attempt that is meant."""
+        return Key(self.run_id, self.fence)
+
+
+class Result(msgspec.Struct, frozen=True, rename="camel"):
+    """The server's answer to one report."""
+
+    ok: bool
+    code: str | None = None
+    message: str | None = None
+    child_run_id: str | None = None
+
+
+class Attached(msgspec.Struct, frozen=True, rename="camel"):
+    """The answer to an attach."""
+
+    session_id: str
+    heartbeat_interval_ms: int
+    lease_ms: int
+    lease_expires_at: datetime.datetime
+    epoch: int = 0
+
+
+class Claimed(msgspec.Struct, frozen=True, rename="camel"):
+    """The answer to a claim."""
+
+    claims: list[dict[str, Any]] = []
+    cancels: list[Cancel] = []
+
+
+class Reported(msgspec.Struct, frozen=True, rename="camel"):
+    """The answer to a batch of reports."""
+
+    results: list[Result]
+    claims: list[dict[str, Any]] = []
+    cancels: list[Cancel] = []
+
+
+class Beaten(msgspec.Struct, frozen=True, rename="camel"):
+    """The answer to a heartbeat."""
+
+    lease_expires_at: datetime.datetime
+    cancels: list[Cancel] = []
+    lost: list[Lost] = []
+
+
+class Problem(msgspec.Struct, frozen=True, rename="camel"):
+    """The part of an error's body (RFC 9457) that the worker acts on."""
+
+    code: str | None = None
+    title: str | None = None
+    detail: str | None = None
+
+
+REPORTED: Final = msgspec.json.Decoder(Reported)
+CLAIMED: Final = msgspec.json.Decoder(Claimed)
+BEATEN: Final = msgspec.json.Decoder(Beaten)
+ATTACHED: Final = msgspec.json.Decoder(Attached)
+_PROBLEM: Final = msgspec.json.Decoder(Problem)
+_ENCODER: Final = msgspec.json.Encoder()
+
+
+def report(key: Key, kind: str, members: Mapping[str, Any]) -> bytes:
+    """One report as JSON; bytes become base64.
+
+    Raises:
+        TypeError, ValueError, RecursionError: the members hold something that JSON cannot.
+    """
+    return _ENCODER.encode({"runId": key.run_id, "fence": key.fence, "kind": kind, **members})
+
+
+def report_body(reports: Iterable[bytes], slots: int) -> bytes:
+    """The body of a batch of reports that are JSON already."""
+    return b'{"reports":[%b],"slots":%d}' % (b",".join(reports), slots)
+
+
+def claim_body(slots: int, wait_ms: int) -> bytes:
+    """The body of a claim."""
+    return b'{"slots":%d,"waitMs":%d}' % (slots, wait_ms)
+
+
+def heartbeat_body(held: Sequence[Key]) -> bytes:
+    """The body of a heartbeat."""
+    return _ENCODER.encode({"held": [{"runId": key.run_id, "fence": key.fence} for key in held]})
+
+
+def encode(body: Mapping[str, Any]) -> bytes:
+    """Any other body as JSON."""
+    return _ENCODER.encode(body)
+
+
+def problem(body: bytes) -> Problem:
+    """Read an error's body, or nothing where it is no JSON object."""
+    try:
+        return _PROBLEM.decode(body)
+    except msgspec.DecodeError:
+        return Problem()
