@@ -98,8 +98,7 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
             return Decision(replace(run, dependents=run.dependents + 1))
         case NoteChild():
             _check_held(run, command.fence)
-            body = {"relationType": command.relation, "toRunId": command.child_id}
-            return Decision(replace(run, children=run.children + 1), (NewEvent("link.created", body),))
+            return _note_child(run, command)
         case _:
             assert_never(command)
 
@@ -130,7 +129,8 @@ def _claim(run: Run, claim: Claim, now: Moment) -> Decision:
         ready_at=None,
         timer_at=run.deadline_at,
     )
-    return Decision(claimed, (status_event(run, claimed, attemptNo=attempt.attempt_no),))
+    facts = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason.value}
+    return Decision(claimed, (status_event(run, claimed, **facts),))
 
 
 def _start(run: Run, start: Start, now: Moment) -> Decision:
@@ -156,7 +156,8 @@ def _append(run: Run, append: Append, now: Moment) -> Decision:
         events.append(NewEvent("state.updated", {"progress": append.progress}))
     cancellation = run.cancellation
     if cancellation is not None:
-        if append.cancel_delivered and cancellation.delivered_at is None:
+        is_delivered = append.cancel_delivered or append.cancel_acknowledged  # what was acknowledged had arrived
+        if is_delivered and cancellation.delivered_at is None:
             cancellation = replace(cancellation, delivered_at=now)
             events.append(NewEvent("cancel.delivered", {}))
         if append.cancel_acknowledged and cancellation.acknowledged_at is None:
@@ -204,7 +205,15 @@ def _fail_dependency(run: Run, upstream_id: str, now: Moment) -> Decision:
     return finish(run, Status.FAILED, now, failure_kind=FailureKind.DEPENDENCY_FAILED, error=error)
 
 
+def _note_child(run: Run, note: NoteChild) -> Decision:
+    noted = NewEvent("link.created", {"relationType": note.relation, "toRunId": note.child_id})
+    outbox = ("children",) if run.cancellation is not None else ()  # born after the stop: it must hear of it, too
+    return Decision(replace(run, children=run.children + 1), (noted,), outbox=outbox)
+
+
 def _ask(run: Run, ask: Ask, now: Moment) -> Decision:
+    if run.blocking is not None and run.blocking.interaction_id == ask.interaction_id:
+        return Decision(run)  # said twice
     if run.is_terminal or (ask.is_blocking and run.blocking is not None):
         raise IllegalTransitionError(run.run_id, "blocked" if run.blocking else run.status, "open an interaction")
     asked = replace(run, open_interactions=run.open_interactions + 1)
@@ -215,9 +224,10 @@ def _ask(run: Run, ask: Ask, now: Moment) -> Decision:
 
 
 def _close_interaction(run: Run, close: CloseInteraction) -> Decision:
-    if run.is_terminal or run.open_interactions == 0:
-        return Decision(run)
     is_blocking = run.blocking is not None and run.blocking.interaction_id == close.interaction_id
+    others = run.open_interactions - (run.blocking is not None)
+    if run.is_terminal or not (is_blocking or others):
+        return Decision(run)
     closed = replace(run, open_interactions=run.open_interactions - 1, blocking=None if is_blocking else run.blocking)
     kind = "interaction.responded" if close.status in ("answered", "rejected") else "interaction.updated"
     return Decision(closed, (NewEvent(kind, {"interactionId": close.interaction_id, "status": close.status}),))

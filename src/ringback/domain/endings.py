@@ -51,11 +51,12 @@ def finish(
     summary: str | None = None,
     result_sequence: int | None = None,
 ) -> Decision:
-    """Close the run. The overlay is cleared with it; whoever waits for the run is told through the outbox."""
+    """Close the run. Its questions are closed with it; whoever waits for the run is told through the outbox."""
     done = replace(
         run,
         status=status,
         ended_at=now,
+        open_interactions=0,
         ready_at=None,
         timer_at=None,
         backoff_until=None,
@@ -76,6 +77,7 @@ def finish(
         timeLimit=time_limit and time_limit.value,
         error=error,
         summary=summary,
+        resultSequence=result_sequence,
     )
     outbox = [
         name for name, count in (("dependents", run.dependents), ("interactions", run.open_interactions)) if count
@@ -116,10 +118,10 @@ def settle(run: Run, how: Settle, now: Moment) -> Decision:
 
 
 def _settle_failed(run: Run, how: Settle, now: Moment, result_at: int) -> Decision:
-    kind = how.error_kind or FailureKind.TOOL_ERROR
+    kind, limit = how.error_kind or FailureKind.TOOL_ERROR, None
     if how.outcome is AttemptOutcome.TIMED_OUT:
-        kind = FailureKind.TIMEOUT
-    is_final = not how.is_retryable or run.status is not Status.RUNNING or how.time_limit is TimeLimit.DEADLINE
+        kind, limit = FailureKind.TIMEOUT, how.time_limit or TimeLimit.ATTEMPT
+    is_final = not how.is_retryable or run.status is not Status.RUNNING or limit is TimeLimit.DEADLINE
     budget = run.policy.retry.attempts_max
     if not is_final and run.attempts_done < budget:
         return _retry(run, AttemptReason.RETRY, how.draw, now, error=how.error)
@@ -130,7 +132,7 @@ def _settle_failed(run: Run, how: Settle, now: Moment, result_at: int) -> Decisi
         Status.FAILED,
         now,
         failure_kind=kind,
-        time_limit=how.time_limit,
+        time_limit=limit,
         error=how.error,
         summary=how.summary,
         result_sequence=result_at,
@@ -159,7 +161,7 @@ def lose(run: Run, how: Lose, now: Moment, *, outcome: str = "lost") -> Decision
 
 def _lose_unstarted(run: Run, how: Lose, now: Moment) -> Decision:
     """User code never ran, so another attempt repeats nothing."""
-    if run.attempts_done >= UNSTARTED_ATTEMPTS_MAX:
+    if run.attempts_done >= max(UNSTARTED_ATTEMPTS_MAX, run.policy.retry.attempts_max):
         return finish(run, Status.FAILED, now, failure_kind=FailureKind.ATTEMPTS_EXHAUSTED, error=how.why)
     back = arm(replace(run, status=Status.RETRYING, next_reason=AttemptReason.LOST), now)
     return Decision(back, (status_event(run, back, reason="lost", error=how.why),))

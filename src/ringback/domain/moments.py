@@ -6,6 +6,7 @@ Text enters and leaves as RFC 3339 in UTC; a moment without an offset is refused
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TypeAlias
 
@@ -19,7 +20,8 @@ HOUR: Micros = 60 * MINUTE
 DAY: Micros = 24 * HOUR
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_LAST: Moment = (datetime(9999, 12, 31, tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+_LAST: Moment = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
 
 def micros(seconds: float) -> Micros:
@@ -33,16 +35,19 @@ def rfc3339(moment: Moment) -> str:
 
 
 def parse_moment(text: str) -> Moment:
-    """Read an RFC 3339 moment.
+    """Read an RFC 3339 moment; the seconds may be left out, digits beyond microseconds are cut off.
 
     Raises:
         ValueError: not RFC 3339, without an offset, or outside 1970–9999.
     """
+    found = _RFC3339.fullmatch(text)  # `fromisoformat` takes more than that, and other things in other versions
     try:
-        when = datetime.fromisoformat(text)
+        when = datetime.fromisoformat(text.upper()) if found else None
     except ValueError:
-        raise ValueError(f"not an RFC 3339 moment: {text[:60]!r}") from None
-    if when.tzinfo is None:
+        when = None
+    if found is None or when is None:
+        raise ValueError(f"not an RFC 3339 moment: {text[:60]!r}")
+    if found["offset"] is None:
         raise ValueError("a moment needs an offset, for example 2027-03-28T02:30:00Z or …+01:00")
     moment = (when - _EPOCH) // timedelta(microseconds=1)
     if not 0 <= moment <= _LAST:

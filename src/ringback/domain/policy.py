@@ -35,8 +35,11 @@ class RetryPolicy:
 
     def wait_after(self, attempt_no: int, *, draw: float) -> Micros:
         """How long to wait after attempt `attempt_no` (from 1). `draw` is a number in [0, 1) drawn by the caller."""
-        growth = self.factor ** min(attempt_no - 1, 64)
-        wait = min(round(min(self.delay * growth, 1e18)), max(self.delay_max, self.delay))
+        longest = max(self.delay_max, self.delay)
+        growing = float(self.delay)
+        for _ in range(min(attempt_no - 1, 64)):  # step by step: a power of a large factor overflows
+            growing = min(growing * self.factor, longest)
+        wait = round(growing)
         width = wait // 2 if self.jitter is None else self.jitter
         return wait + int(width * draw)
 

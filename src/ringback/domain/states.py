@@ -86,7 +86,7 @@ TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     _S.RETRYING: {
         _S.SUBMITTED: "a worker claimed the next attempt",
         _S.CANCELED: "stopped between attempts",
-        _S.FAILED: "deadline, dependency_failed",
+        _S.FAILED: "timeout: the deadline passed between attempts",
     },
     _S.CANCELING: {
         _S.CANCELED: "the work is gone, or its worker is",
