@@ -1,0 +1,225 @@
+"""The asyncio client: the same operations as `blocking`, awaited."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ringback.client import operations, requests
+from ringback.client.aio import AsyncDriver, AsyncWire
+from ringback.client.blocking import NO_SERVER, link_to
+from ringback.client.errors import UnreachableError
+from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.retry import RetryPolicy
+from ringback.settings.connection import find_connection
+
+if TYPE_CHECKING:
+    from ringback.client.embedded import PrivateServer
+
+
+class AsyncRingback:
+    """A connection to one server, for one event loop. Use it as a context manager, or call `close`."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        project: str | None = None,
+        data: str | Path | None = None,
+        retry: RetryPolicy | None = None,
+        wire: AsyncWire | None = None,
+    ) -> None:
+        """Find the server; nothing is sent yet.
+
+        Args:
+            url: the server's address; else `RINGBACK_URL`, else the server of the data folder.
+            token: else `RINGBACK_TOKEN`, else the local owner's token, for the data folder's server only.
+            project: slug; else `RINGBACK_PROJECT`, else the server decides.
+            data: a data folder: connect to the server that runs there.
+            retry: how often to try again; the default gives up after some seconds.
+            wire: instead of a connection over the network.
+
+        Raises:
+            SettingsError: an address that is none.
+        """
+        self.connection = find_connection(url=url, token=token, project=project, data=data)
+        self.link = link_to(self.connection, retry)
+        self._driver = None if wire is None else AsyncDriver(wire)
+        self._server: PrivateServer | None = None
+
+    @property
+    def driver(self) -> AsyncDriver:
+        """What carries out the operations of `ringback.client.operations`."""
+        if self._driver is None:
+            if self.link.url is None:
+                raise UnreachableError(None, NO_SERVER)
+            from ringback.client.wires import AsyncHttpxWire
+
+            self._driver = AsyncDriver(AsyncHttpxWire(self.link.url))
+        return self._driver
+
+    async def start(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+        depends_on: Sequence["str | AsyncJob"] = (),
+        timeout: float | timedelta | None = None,  # noqa: ASYNC109 - of the job, not of this call
+        not_before: datetime | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        thread_id: str | None = None,
+    ) -> "AsyncJob":
+        """Start a job and return at once.
+
+        Args:
+            tool: its name.
+            arguments: what the tool's input schema asks for.
+            idempotency_key: repeating a start with the same key and arguments returns the same job. Without one, a
+                fresh key protects this call's own retries.
+            depends_on: jobs that must succeed first.
+            timeout: seconds an attempt may take, instead of the tool's own limit.
+            not_before: with an offset.
+            priority: higher runs earlier.
+            tags: labels to find the job by.
+            thread_id: the conversation that gets the completion event.
+
+        Raises:
+            InvalidInputError: `.errors` names the members at fault.
+            IdempotencyConflictError: the key belongs to another payload.
+        """
+        upstream = [job if isinstance(job, str) else job.id for job in depends_on]
+        wanted = requests.Start(
+            tool, arguments or {}, idempotency_key, upstream, timeout, not_before, priority, tags, thread_id
+        )
+        started = await self.driver.run(operations.start(self.link, wanted))
+        return AsyncJob(self, started.job_id, is_replay=started.is_replay)
+
+    def job(self, job_id: str) -> "AsyncJob":
+        """A handle on a job that exists; nothing is sent."""
+        return AsyncJob(self, job_id)
+
+    def jobs(
+        self, *, status: str | None = None, tool: str | None = None, tag: str | None = None, limit: int | None = None
+    ) -> AsyncIterator[JobSnapshot]:
+        """Jobs, newest first; further pages are fetched as they are needed."""
+        filters = {"status": status, "tool": tool, "tag": tag}
+        return self.driver.iterate(operations.jobs(self.link, filters, limit))
+
+    async def tools(self) -> tuple[Tool, ...]:
+        """The project's tools."""
+        return await self.driver.run(operations.tools(self.link))
+
+    async def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
+        """Make these definitions current; tools that are not named stay as they are."""
+        return await self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))
+
+    async def workers(self) -> tuple[Mapping[str, Any], ...]:
+        """The workers that are attached."""
+        return await self.driver.run(operations.workers(self.link))
+
+    async def pause(self, pool: str) -> Mapping[str, Any]:
+        """Hand out nothing more of this pool; what runs goes on."""
+        return await self.driver.run(operations.switch_queue(self.link, pool, "pause"))
+
+    async def resume(self, pool: str) -> Mapping[str, Any]:
+        """Hand out work of this pool again."""
+        return await self.driver.run(operations.switch_queue(self.link, pool, "resume"))
+
+    @classmethod
+    def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:
+        """A private server and worker on the data folder `path`, as child processes that end with this client.
+
+        A server that already runs there is used as it is, and goes on afterwards.
+
+        Args:
+            path: the data folder; made if it does not exist.
+            app: `module:app` with function tools.
+            file: a `ringback.toml`; the one of the working directory if there is one.
+
+        Raises:
+            UnreachableError: the server did not start; the text says why.
+        """
+        from ringback.client.embedded import PrivateServer
+
+        client = cls(data=path)
+        client._server = PrivateServer(Path(path), app=app, file=None if file is None else Path(file))
+        return client
+
+    async def close(self) -> None:
+        """Close the connections, and end the private server if there is one."""
+        try:
+            if self._driver is not None:
+                await self._driver.wire.close()
+        finally:
+            if self._server is not None:
+                await asyncio.to_thread(self._server.stop)
+
+    async def __aenter__(self) -> Self:
+        """Itself; a private server is started now."""
+        if self._server is not None:
+            await asyncio.to_thread(self._server.start)
+            self.connection = find_connection(data=self.connection.places.data)
+            self.link = link_to(self.connection, self.link.retry)
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        await self.close()
+
+
+class AsyncJob:
+    """A handle: the id, and what can be asked about it. It holds no state, so keeping it costs nothing."""
+
+    def __init__(self, client: AsyncRingback, job_id: str, *, is_replay: bool = False) -> None:
+        """Made by `AsyncRingback.start` and `AsyncRingback.job`."""
+        self.id = job_id
+        self.is_replay = is_replay
+        self._client, self._link = client, client.link
+
+    def __repr__(self) -> str:
+        """The id."""
+        return f"AsyncJob({self.id!r})"
+
+    async def status(self) -> JobSnapshot:
+        """One look."""
+        return await self._client.driver.run(operations.status(self._link, self.id))
+
+    async def wait(self, timeout: float | None = None) -> JobSnapshot:  # noqa: ASYNC109 - as in `Job`
+        """Until it is done, failed or cancelled. Raises `StillRunningError` (a `TimeoutError`) after `timeout` seconds."""
+        return await self._client.driver.run(operations.wait(self._link, self.id, timeout))
+
+    async def result(self, *, partial: bool = False) -> JobResult:
+        """The whole result. Raises `NotFinishedError` while it is active (unless `partial`), `JobCancelledError`."""
+        return await self._client.driver.run(operations.result(self._link, self.id, partial=partial))
+
+    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> AsyncIterator[JobResult]:
+        """The result page by page, each at most about `max_bytes` long."""
+        return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
+
+    async def output(self, stream: str | None = None) -> bytes:
+        """What it wrote so far, exactly: `stdout`, `stderr`, or the readable mix of both."""
+        return b"".join(
+            [
+                piece
+                async for piece in self._client.driver.iterate(operations.output(self._link, self.id, stream=stream))
+            ]
+        )
+
+    def events(self, *, after: int = 0) -> AsyncIterator[Event]:
+        """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
+        return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
+
+    async def stop(self, reason: str | None = None) -> JobSnapshot:
+        """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""
+        return await self._client.driver.run(operations.stop(self._link, self.id, reason))
+
+    async def replay(self) -> Replay:
+        """Rebuild its output from its events alone and compare."""
+        return await self._client.driver.run(operations.replay(self._link, self.id))

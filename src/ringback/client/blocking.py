@@ -1,0 +1,224 @@
+"""The blocking client that scripts use. Each method is one operation; what it does is written in `operations`."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from ringback.client import operations, requests
+from ringback.client.errors import UnreachableError
+from ringback.client.exchange import Link
+from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.retry import RetryPolicy
+from ringback.client.sync import Driver, Wire
+from ringback.settings.connection import Connection, find_connection
+
+if TYPE_CHECKING:
+    from ringback.client.embedded import PrivateServer
+
+NO_SERVER = "start one with `ringback up`, or name one with RINGBACK_URL"
+
+
+class Ringback:
+    """A connection to one server, safe to share between threads. Use it as a context manager, or call `close`."""
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        project: str | None = None,
+        data: str | Path | None = None,
+        retry: RetryPolicy | None = None,
+        wire: Wire | None = None,
+    ) -> None:
+        """Find the server; nothing is sent yet.
+
+        Args:
+            url: the server's address; else `RINGBACK_URL`, else the server of the data folder.
+            token: else `RINGBACK_TOKEN`, else the local owner's token, for the data folder's server only.
+            project: slug; else `RINGBACK_PROJECT`, else the server decides.
+            data: a data folder: connect to the server that runs there.
+            retry: how often to try again; the default gives up after some seconds.
+            wire: instead of a connection over the network.
+
+        Raises:
+            SettingsError: an address that is none.
+        """
+        self.connection = find_connection(url=url, token=token, project=project, data=data)
+        self.link = link_to(self.connection, retry)
+        self._driver = None if wire is None else Driver(wire)
+        self._server: PrivateServer | None = None
+
+    @property
+    def driver(self) -> Driver:
+        """What carries out the operations of `ringback.client.operations`."""
+        if self._driver is None:
+            if self.link.url is None:
+                raise UnreachableError(None, NO_SERVER)
+            from ringback.client.wires import HttpxWire
+
+            self._driver = Driver(HttpxWire(self.link.url))
+        return self._driver
+
+    def start(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any] | None = None,
+        *,
+        idempotency_key: str | None = None,
+        depends_on: Sequence["str | Job"] = (),
+        timeout: float | timedelta | None = None,
+        not_before: datetime | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        thread_id: str | None = None,
+    ) -> "Job":
+        """Start a job and return at once.
+
+        Args:
+            tool: its name.
+            arguments: what the tool's input schema asks for.
+            idempotency_key: repeating a start with the same key and arguments returns the same job. Without one, a
+                fresh key protects this call's own retries.
+            depends_on: jobs that must succeed first.
+            timeout: seconds an attempt may take, instead of the tool's own limit.
+            not_before: with an offset.
+            priority: higher runs earlier.
+            tags: labels to find the job by.
+            thread_id: the conversation that gets the completion event.
+
+        Raises:
+            InvalidInputError: `.errors` names the members at fault.
+            IdempotencyConflictError: the key belongs to another payload.
+        """
+        upstream = [job if isinstance(job, str) else job.id for job in depends_on]
+        wanted = requests.Start(
+            tool, arguments or {}, idempotency_key, upstream, timeout, not_before, priority, tags, thread_id
+        )
+        started = self.driver.run(operations.start(self.link, wanted))
+        return Job(self, started.job_id, is_replay=started.is_replay)
+
+    def job(self, job_id: str) -> "Job":
+        """A handle on a job that exists; nothing is sent."""
+        return Job(self, job_id)
+
+    def jobs(
+        self, *, status: str | None = None, tool: str | None = None, tag: str | None = None, limit: int | None = None
+    ) -> Iterator[JobSnapshot]:
+        """Jobs, newest first; further pages are fetched as they are needed."""
+        filters = {"status": status, "tool": tool, "tag": tag}
+        return self.driver.iterate(operations.jobs(self.link, filters, limit))
+
+    def tools(self) -> tuple[Tool, ...]:
+        """The project's tools."""
+        return self.driver.run(operations.tools(self.link))
+
+    def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
+        """Make these definitions current; tools that are not named stay as they are."""
+        return self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))
+
+    def workers(self) -> tuple[Mapping[str, Any], ...]:
+        """The workers that are attached."""
+        return self.driver.run(operations.workers(self.link))
+
+    def pause(self, pool: str) -> Mapping[str, Any]:
+        """Hand out nothing more of this pool; what runs goes on."""
+        return self.driver.run(operations.switch_queue(self.link, pool, "pause"))
+
+    def resume(self, pool: str) -> Mapping[str, Any]:
+        """Hand out work of this pool again."""
+        return self.driver.run(operations.switch_queue(self.link, pool, "resume"))
+
+    @classmethod
+    def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:
+        """A private server and worker on the data folder `path`, as child processes that end with this client.
+
+        A server that already runs there is used as it is, and goes on afterwards.
+
+        Args:
+            path: the data folder; made if it does not exist.
+            app: `module:app` with function tools.
+            file: a `ringback.toml`; the one of the working directory if there is one.
+
+        Raises:
+            UnreachableError: the server did not start; the text says why.
+        """
+        from ringback.client.embedded import PrivateServer
+
+        server = PrivateServer(Path(path), app=app, file=None if file is None else Path(file))
+        server.start()
+        client = cls(data=path)
+        client._server = server
+        return client
+
+    def close(self) -> None:
+        """Close the connections, and end the private server if there is one."""
+        try:
+            if self._driver is not None:
+                self._driver.wire.close()
+        finally:
+            if self._server is not None:
+                self._server.stop()
+
+    def __enter__(self) -> Self:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Close."""
+        self.close()
+
+
+class Job:
+    """A handle: the id, and what can be asked about it. It holds no state, so keeping it costs nothing."""
+
+    def __init__(self, client: Ringback, job_id: str, *, is_replay: bool = False) -> None:
+        """Made by `Ringback.start` and `Ringback.job`."""
+        self.id = job_id
+        self.is_replay = is_replay
+        self._client, self._link = client, client.link
+
+    def __repr__(self) -> str:
+        """The id."""
+        return f"Job({self.id!r})"
+
+    def status(self) -> JobSnapshot:
+        """One look."""
+        return self._client.driver.run(operations.status(self._link, self.id))
+
+    def wait(self, timeout: float | None = None) -> JobSnapshot:
+        """Until it is done, failed or cancelled. Raises `StillRunningError` (a `TimeoutError`) after `timeout` seconds."""
+        return self._client.driver.run(operations.wait(self._link, self.id, timeout))
+
+    def result(self, *, partial: bool = False) -> JobResult:
+        """The whole result. Raises `NotFinishedError` while it is active (unless `partial`), `JobCancelledError`."""
+        return self._client.driver.run(operations.result(self._link, self.id, partial=partial))
+
+    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> Iterator[JobResult]:
+        """The result page by page, each at most about `max_bytes` long."""
+        return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
+
+    def output(self, stream: str | None = None) -> bytes:
+        """What it wrote so far, exactly: `stdout`, `stderr`, or the readable mix of both."""
+        return b"".join(self._client.driver.iterate(operations.output(self._link, self.id, stream=stream)))
+
+    def events(self, *, after: int = 0) -> Iterator[Event]:
+        """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
+        return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
+
+    def stop(self, reason: str | None = None) -> JobSnapshot:
+        """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""
+        return self._client.driver.run(operations.stop(self._link, self.id, reason))
+
+    def replay(self) -> Replay:
+        """Rebuild its output from its events alone and compare."""
+        return self._client.driver.run(operations.replay(self._link, self.id))
+
+
+def link_to(connection: Connection, retry: RetryPolicy | None) -> Link:
+    """Identity and patience for the operations on a connection."""
+    return Link(connection.url, connection.token, connection.project, retry or RetryPolicy())

@@ -1,0 +1,159 @@
+"""What each operation asks for: pure functions from arguments to a `Request`. Nothing is sent here."""
+
+import json
+import uuid
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import quote
+
+from ringback.client.exchange import IDEMPOTENCY_HEADER, Link, Request
+
+ANSWER_WITHIN_S = 30.0
+SILENCE_S = 75.0  # a stream sends a comment at least every half minute; longer silence means a dead connection
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A job to start. The key is settled before anything is sent, so that a repetition is recognised as one."""
+
+    tool: str
+    arguments: Mapping[str, Any]
+    idempotency_key: str | None = None
+    depends_on: Sequence[str] = ()
+    timeout: float | timedelta | None = None
+    not_before: datetime | None = None
+    priority: int | None = None
+    tags: Sequence[str] = ()
+    thread_id: str | None = None
+
+    def body(self) -> dict[str, Any]:
+        """The members of the request; what was not given is absent.
+
+        Raises:
+            ValueError: `not_before` has no offset, so nobody can say which moment it means.
+        """
+        optional = {
+            "depends_on": list(self.depends_on) or None,
+            "timeout_seconds": self.timeout.total_seconds() if isinstance(self.timeout, timedelta) else self.timeout,
+            "not_before": None if self.not_before is None else _utc(self.not_before),
+            "priority": self.priority,
+            "tags": list(self.tags) or None,
+            "thread_id": self.thread_id,
+        }
+        given = {name: value for name, value in optional.items() if value is not None}
+        return {"tool": self.tool, "arguments": dict(self.arguments)} | given
+
+
+def start(link: Link, job: Start) -> Request:
+    """`POST /jobs`, always with a key: without one a lost answer could double the work."""
+    key = uuid.uuid4().hex if job.idempotency_key is None else job.idempotency_key
+    return _post(link, "/jobs", job.body(), {IDEMPOTENCY_HEADER: _header_value(key)})
+
+
+def status(link: Link, job_id: str, *, wait_s: int = 0) -> Request:
+    """`GET /jobs/{id}`; the server holds the answer back up to `wait_s` while the job is active."""
+    prefer = {"Prefer": f"wait={wait_s}"} if wait_s else {}
+    return _get(link, f"/jobs/{_segment(job_id)}", headers=prefer, within_s=ANSWER_WITHIN_S + wait_s)
+
+
+def jobs(link: Link, *, filters: Mapping[str, str | None], limit: int | None, cursor: str | None) -> Request:
+    """`GET /jobs`, one page."""
+    return _get(link, "/jobs", _given({**filters, "limit": _number(limit), "cursor": cursor}))
+
+
+def stop(link: Link, job_id: str, *, reason: str | None) -> Request:
+    """`DELETE /jobs/{id}`."""
+    return Request("DELETE", f"/jobs/{_segment(job_id)}", _given({"reason": reason}), link.headers())
+
+
+def result(link: Link, job_id: str, *, cursor: str | None, max_bytes: int | None, partial: bool) -> Request:
+    """`GET /jobs/{id}/result`, one page."""
+    query = _given({"cursor": cursor, "max_bytes": _number(max_bytes), "partial": "true" if partial else None})
+    return _get(link, f"/jobs/{_segment(job_id)}/result", query)
+
+
+def run(link: Link, run_id: str, *rest: str, query: Mapping[str, str | None] | None = None) -> Request:
+    """`GET /v1/runs/{id}` and what lies below it, as JSON."""
+    return _get(link, "/".join(("/v1/runs", _segment(run_id), *rest)), _given(query or {}))
+
+
+def events(link: Link, run_id: str, *, after: int) -> Request:
+    """`GET /v1/runs/{id}/events` as a stream that goes on behind `after`."""
+    headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
+    if after:
+        headers["Last-Event-ID"] = str(after)
+    return _get(link, f"/v1/runs/{_segment(run_id)}/events", headers=headers, within_s=SILENCE_S)
+
+
+def output(link: Link, run_id: str, *, stream: str | None, offset: int) -> Request:
+    """`GET /v1/runs/{id}/output`: raw bytes from `offset` on."""
+    query = _given({"stream": stream, "offset": _number(offset or None)})
+    return _get(link, f"/v1/runs/{_segment(run_id)}/output", query, {"Accept": "*/*"})
+
+
+def collection(link: Link, path: str, query: Mapping[str, str | None] | None = None) -> Request:
+    """Any other list or object to read."""
+    return _get(link, path, _given(query or {}))
+
+
+def apply(link: Link, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool) -> Request:
+    """`PUT /v1/tools`."""
+    body = {"definitions": [dict(definition) for definition in definitions], "dryRun": dry_run}
+    headers = link.headers() | {"Content-Type": "application/json"}
+    return Request("PUT", "/v1/tools", headers=headers, body=_json(body))
+
+
+def queue_switch(link: Link, pool: str, action: str) -> Request:
+    """`POST /v1/queues/{pool}/pause` or `…/resume`."""
+    return _post(link, f"/v1/queues/{_segment(pool)}/{action}", {}, {})
+
+
+def backup(link: Link, target: str) -> Request:
+    """`POST /v1/admin/backup`; `target` is a path on the server's machine."""
+    return _post(link, "/v1/admin/backup", {"path": target}, {})
+
+
+def _get(
+    link: Link,
+    path: str,
+    query: Mapping[str, str] | None = None,
+    headers: Mapping[str, str] | None = None,
+    within_s: float = ANSWER_WITHIN_S,
+) -> Request:
+    return Request("GET", path, query or {}, link.headers() | dict(headers or {}), None, within_s)
+
+
+def _post(link: Link, path: str, body: Mapping[str, Any], headers: Mapping[str, str]) -> Request:
+    sent = link.headers() | {"Content-Type": "application/json"} | dict(headers)
+    return Request("POST", path, headers=sent, body=_json(body))
+
+
+def _json(body: Mapping[str, Any]) -> bytes:
+    return json.dumps(body, ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode()
+
+
+def _segment(text: str) -> str:
+    """One path segment. An id of dots alone would climb out of the path, so it becomes one that never exists."""
+    return quote(text, safe="") if text.strip(".") else "-"
+
+
+def _given(query: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: value for name, value in query.items() if value is not None}
+
+
+def _number(value: int | None) -> str | None:
+    return None if value is None else str(value)
+
+
+def _utc(moment: datetime) -> str:
+    if moment.tzinfo is None:
+        raise ValueError("not_before needs an offset: use datetime.now(UTC) or give a tzinfo")
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def _header_value(key: str) -> str:
+    if not key.isascii() or not key.isprintable():
+        raise ValueError("an idempotency key has 1 to 255 visible ASCII characters")
+    return key
