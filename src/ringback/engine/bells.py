@@ -1,0 +1,95 @@
+"""Wakes whoever waits in this process: callers for a run, sessions for work or for a stop.
+
+A bell only says "look again"; what is true stands in the ledger. So a bell may ring for nothing, and every wait has an end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from ringback.domain.admission import key_of
+from ringback.domain.ids import RunId, SessionId
+from ringback.domain.moments import Moment
+from ringback.domain.sessions import Session
+from ringback.ports.notify import Notify
+from ringback.ports.store import Change
+
+Watcher = Callable[[Change], None]
+
+
+@dataclass(slots=True)
+class SessionBell:
+    """Where one worker session waits; `stops` are runs that it holds and that were asked to stop."""
+
+    session: Session
+    rung: asyncio.Event = field(default_factory=asyncio.Event)
+    stops: set[RunId] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Bells:
+    """All bells of this process. Call `start` once."""
+
+    notify: Notify
+    timer_set: Callable[[Moment], None] = lambda _: None
+    _watchers: dict[RunId, set[Watcher]] = field(default_factory=dict)
+    _sessions: dict[SessionId, SessionBell] = field(default_factory=dict)
+
+    def start(self) -> Callable[[], None]:
+        return self.notify.listen(self._ring)
+
+    def watch(self, run_id: RunId, watcher: Watcher) -> Callable[[], None]:
+        """Call `watcher` after each committed change of the run, until the returned function is called."""
+        self._watchers.setdefault(run_id, set()).add(watcher)
+
+        def stop() -> None:
+            watchers = self._watchers.get(run_id)
+            if watchers is not None:
+                watchers.discard(watcher)
+                if not watchers:
+                    del self._watchers[run_id]
+
+        return stop
+
+    def bell_of(self, session: Session) -> SessionBell:
+        bell = self._sessions.setdefault(session.session_id, SessionBell(session))
+        bell.session = session
+        return bell
+
+    def forget(self, session_id: SessionId) -> None:
+        if bell := self._sessions.pop(session_id, None):
+            bell.rung.set()
+
+    def ring_all(self) -> None:
+        for bell in self._sessions.values():
+            bell.rung.set()
+
+    def _ring(self, changes: Sequence[Change]) -> None:
+        lanes: set[str] = set()
+        for change in changes:
+            if watchers := self._watchers.get(change.run_id):
+                for watcher in tuple(watchers):
+                    watcher(change)
+            if change.is_ready or (change.is_terminal and key_of(change.lane)):
+                lanes.add(change.lane)
+            if change.cancel_for and (bell := self._sessions.get(change.cancel_for)):
+                bell.stops.add(change.run_id)
+                bell.rung.set()
+            if change.timer_at is not None:
+                self.timer_set(change.timer_at)
+        if lanes:
+            for bell in self._sessions.values():
+                if any(bell.session.can_serve(lane) for lane in lanes):
+                    bell.rung.set()
+
+
+async def ring_within(event: asyncio.Event, seconds: float) -> bool:
+    """Wait for `event`, at most so long; whether it rang."""
+    try:
+        async with asyncio.timeout(seconds):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -1,0 +1,99 @@
+"""One SQLite connection: how it is opened, how rows come back, and what its errors mean to the core.
+
+The only module that knows the driver (decision 0002). A ledger is opened in WAL mode with `synchronous=FULL`: a commit returns
+after its flush, so what was acknowledged survives the loss of power.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import apsw
+
+from ringback.domain.errors import StorageFullError, StoreUnavailableError
+
+Row: TypeAlias = dict[str, Any]
+
+CHECKPOINT_PAGES = 10_000  # about 40 MB of log; measured: larger than the default halves the 99th percentile
+WAL_KEPT_BYTES = 4 << 20  # what a reset log keeps on the disk
+
+ConstraintError = apsw.ConstraintError
+
+
+class Connection:
+    """A connection that returns rows as dictionaries. Not for two threads at once."""
+
+    def __init__(self, path: Path, *, is_reader: bool = False) -> None:
+        flags = apsw.SQLITE_OPEN_READWRITE if is_reader else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
+        self._names: dict[str, Sequence[str]] = {}
+        self._db = apsw.Connection(str(path), flags=flags, statementcachesize=256)
+        self._db.set_busy_timeout(5_000)
+        self._execute = self._db.execute
+        if is_reader:
+            self.run("PRAGMA query_only = ON")
+        else:
+            for pragma in (
+                "journal_mode = WAL",
+                "synchronous = FULL",
+                f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
+                f"journal_size_limit = {WAL_KEPT_BYTES}",
+            ):
+                self.run(f"PRAGMA {pragma}")
+        for pragma in ("cache_size = -16384", "temp_store = MEMORY", "foreign_keys = ON"):
+            self.run(f"PRAGMA {pragma}")
+
+    def run(self, sql: str, values: Mapping[str, Any] | None = None) -> None:
+        """Carry out one statement and drop its rows."""
+        for _ in self._execute(sql, values):
+            pass
+
+    def run_many(self, sql: str, rows: Iterable[Mapping[str, Any]]) -> int:
+        """Carry out `sql` once per row; how many rows of the database were changed in all."""
+        before = self._db.total_changes()
+        for _ in self._db.executemany(sql, rows):
+            pass
+        return self._db.total_changes() - before
+
+    def fetch(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        """All rows of a question, by column name."""
+        cursor = self._execute(sql, values)
+        names = self._names.get(sql)
+        if names is None:
+            try:
+                names = [column[0] for column in cursor.get_description()]
+            except apsw.ExecutionCompleteError:  # no row, and so no description either
+                return []
+            self._names[sql] = names
+        return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def script(self, text: str) -> None:
+        """Several statements in one text."""
+        self.run(text)
+
+    @property
+    def is_in_transaction(self) -> bool:
+        return self._db.in_transaction
+
+    def copy_to(self, path: Path) -> None:
+        """A consistent copy of the whole database, while others read and write."""
+        target = apsw.Connection(str(path))
+        try:
+            with target.backup("main", self._db, "main") as backup:
+                while not backup.done:
+                    backup.step(1_000)
+        finally:
+            target.close()
+
+    def close(self) -> None:
+        self._db.close()
+
+
+def refusal_of(error: apsw.Error) -> StoreUnavailableError:
+    """What a failed transaction means to whoever asked for it."""
+    is_full = isinstance(error, apsw.FullError) or "disk" in str(error).lower()
+    return StorageFullError() if is_full else StoreUnavailableError()
+
+
+DriverError = apsw.Error

@@ -1,0 +1,3 @@
+-- An outbox entry was carried out.
+DELETE FROM outbox
+WHERE position = :position

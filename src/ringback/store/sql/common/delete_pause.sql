@@ -1,0 +1,4 @@
+-- Let a paused queue go on.
+DELETE FROM pauses
+WHERE project_id = :project_id
+  AND pool = :pool
