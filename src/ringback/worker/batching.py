@@ -7,7 +7,7 @@ The laws:
 * Reports of one attempt arrive in the order in which they were put. A batch takes a share of each attempt in turn, so a
   flood of output from one attempt doesn't hold back the settle of another.
 * A batch leaves the outbox only when it was answered. Until then the very same batch is sent again (`Outbox.batch`
-  gives it again), so what the server did with a lost answer it can recognise.
+  gives it again) under the same number, so the server can recognise one whose answer got lost.
 * `put` waits while its attempt, or all together, have too much waiting: output can't fill the memory. `post` never
   waits; it is for the reports that are few by nature (start, settle, one checkpoint), at most some for each slot.
 * A muted attempt reports nothing any more, and nobody waits for it.
@@ -61,10 +61,11 @@ class Outbox:
         self._muted: set[Key] = set()
         self._size = 0
         self._batch: list[Pending] = []
+        self.number = 0
         self._filled = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
-        self._moved = asyncio.Condition()
+        self._waiters: list[asyncio.Future[None]] = []
 
     @property
     def size(self) -> int:
@@ -92,9 +93,10 @@ class Outbox:
 
     async def put(self, key: Key, body: bytes) -> None:
         """Put a report once there is room for it; returns at once, doing nothing, for a muted attempt."""
-        if self._is_full(key):
-            async with self._moved:
-                await self._moved.wait_for(lambda: not self._is_full(key))
+        while self._is_full(key):
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiters.append(turn)
+            await turn
         self._append(Pending(key=key, body=body))
 
     async def batch(self) -> list[Pending]:
@@ -102,10 +104,11 @@ class Outbox:
         if not self._batch:
             await self._filled.wait()
             self._batch = self._assemble()
-            await self._wake()
+            self.number += 1
+            self._wake()
         return self._batch
 
-    async def answered(self, results: list[Result]) -> list[tuple[Key, Result]]:
+    def answered(self, results: list[Result]) -> list[tuple[Key, Result]]:
         """The server answered the batch; returns the refused reports with their reasons, in order.
 
         Raises:
@@ -117,7 +120,7 @@ class Outbox:
         for pending, result in zip(batch, results, strict=True):
             pending.resolve(result)
         self._note_state()
-        await self._wake()
+        self._wake()
         return [(pending.key, result) for pending, result in zip(batch, results, strict=True) if not result.ok]
 
     def split(self) -> bool:
@@ -128,9 +131,10 @@ class Outbox:
         for pending in reversed(rest):
             self._enqueue(pending, at_front=True)
         self._batch = [first]
+        self.number += 1
         return True
 
-    async def mute(self, key: Key, *, discard: bool) -> None:
+    def mute(self, key: Key, *, discard: bool) -> None:
         """Take no more reports of the attempt; with `discard` also drop what waits. Those who wait are let go."""
         self._muted.add(key)
         if discard and (lane := self._lanes.pop(key, None)) is not None:
@@ -138,9 +142,9 @@ class Outbox:
             for pending in lane.waiting:
                 pending.resolve(MUTED)
         self._note_state()
-        await self._wake()
+        self._wake()
 
-    async def discard_all(self, reason: Result) -> None:
+    def discard_all(self, reason: Result) -> None:
         """Drop everything, under way or not: the session that it was for is over."""
         dropped = [*self._batch, *(pending for lane in self._lanes.values() for pending in lane.waiting)]
         self._batch, self._size = [], 0
@@ -148,7 +152,7 @@ class Outbox:
         for pending in dropped:
             pending.resolve(reason)
         self._note_state()
-        await self._wake()
+        self._wake()
 
     def forget(self, key: Key) -> None:
         """The attempt is over; its mark as muted is no longer needed."""
@@ -210,6 +214,8 @@ class Outbox:
         else:
             self._idle.set()
 
-    async def _wake(self) -> None:
-        async with self._moved:
-            self._moved.notify_all()
+    def _wake(self) -> None:
+        waiters, self._waiters = self._waiters, []
+        for turn in waiters:
+            if not turn.done():
+                turn.set_result(None)

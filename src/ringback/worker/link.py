@@ -33,6 +33,7 @@ from ringback.worker.connection import Address
 from ringback.worker.lease import Instant
 from ringback.worker.messages import Cancel, Key, Result
 from ringback.worker.session import Holder, Session
+from ringback.worker.settlement import LOST_CODES
 from ringback.worker.slots import Slots
 
 CALL_WITHIN_S: Final = 30.0
@@ -41,7 +42,6 @@ DETACH_WITHIN_S: Final = 3.0
 LISTEN_AFTER_S: Final = 0.05
 WATCH_EVERY_S: Final = 1.0
 HEARTBEAT_RETRY_MOST_S: Final = 1.0
-LOST_CODES: Final = frozenset({"stale_fence", "run_not_found", "not_found", "session_expired"})
 
 _log = logging.getLogger("ringback.worker.link")
 
@@ -90,7 +90,7 @@ class Link:
                 _log.warning("session over", extra={"session": session.session_id, "error": str(group.exceptions[0])})
             self.session = None
             holder.lose_all(discard=True)
-            await self._outbox.discard_all(Result(ok=False, code="session_expired"))
+            self._outbox.discard_all(Result(ok=False, code="session_expired"))
 
     async def flush(self) -> None:
         """Wait until every report was answered."""
@@ -173,24 +173,25 @@ class Link:
     async def _report(self, session: Session, holder: Holder) -> None:
         batch = await self._outbox.batch()
         with self._offer(session, holder) as offer:
-            body = messages.report_body((pending.body for pending in batch), offer.slots)
+            bodies = (pending.body for pending in batch)
+            body = messages.report_body(bodies, batch=self._outbox.number, slots=offer.slots)
             try:
                 raw = await self._reports.call(session.path("report"), body, within_s=CALL_WITHIN_S)
             except RefusedError as error:
-                await self._isolate(error)
+                self._isolate(error)
                 return
             answer = messages.REPORTED.decode(raw)
             offer.claims = answer.claims
-            for key, result in await self._outbox.answered(answer.results):
+            for key, result in self._outbox.answered(answer.results):
                 _heed_refusal(holder, key, result)
             for order in answer.cancels:
                 holder.cancel(order)
 
-    async def _isolate(self, error: RefusedError) -> None:
+    def _isolate(self, error: RefusedError) -> None:
         """One report of the batch can't be taken: send them one by one, and answer the guilty one with the refusal."""
         if not self._outbox.split():
             _log.error("the server can't take a report", extra={"error": str(error)})
-            await self._outbox.answered([Result(ok=False, code=error.code, message=str(error))])
+            self._outbox.answered([Result(ok=False, code=error.code, message=str(error))])
 
     async def _claim(self, session: Session, holder: Holder) -> None:
         await self._until_worth_asking()

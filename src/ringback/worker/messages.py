@@ -115,9 +115,9 @@ def report(key: Key, kind: str, members: Mapping[str, Any]) -> bytes:
     return _ENCODER.encode({"runId": key.run_id, "fence": key.fence, "kind": kind, **members})
 
 
-def report_body(reports: Iterable[bytes], slots: int) -> bytes:
-    """The body of a batch of reports that are JSON already."""
-    return b'{"reports":[%b],"slots":%d}' % (b",".join(reports), slots)
+def report_body(reports: Iterable[bytes], *, batch: int, slots: int) -> bytes:
+    """The body of a batch of reports that are JSON already; one that is sent again keeps its number."""
+    return b'{"batch":%d,"slots":%d,"reports":[%b]}' % (batch, slots, b",".join(reports))
 
 
 def claim_body(slots: int, wait_ms: int) -> bytes:

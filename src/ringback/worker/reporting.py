@@ -1,0 +1,122 @@
+"""What a runtime tells about its attempt, turned into the protocol's reports.
+
+Output, pages and drops wait for room in the outbox: that is the back-pressure which the runtime passes on to the work.
+Progress never waits and is thinned out to some five a second, the last one always before the settle. A checkpoint has
+returned only when the server has it. Reports of events are numbered for each attempt, so that a batch which is sent
+again adds nothing twice. A muted attempt (lost, or thrown away) may go on calling; nothing happens then.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ringback.worker.assignment import OutputStream
+from ringback.worker.batching import Outbox
+from ringback.worker.messages import Key, report
+
+PROGRESS_EVERY_S: Final = 0.2
+PROGRESS_MESSAGE_MAX: Final = 200
+
+
+class ChildRefusedError(Exception):
+    """The server did not start the child; `code` says why."""
+
+    def __init__(self, code: str, message: str) -> None:
+        """Both as the server said them."""
+        super().__init__(f"{message} ({code})" if message else code)
+        self.code = code
+
+
+class AttemptReporter:
+    """The `Reporter` of one attempt."""
+
+    def __init__(self, key: Key, outbox: Outbox) -> None:
+        """Offsets count from zero."""
+        self._key = key
+        self._outbox = outbox
+        self._offsets: dict[OutputStream, int] = {"stdout": 0, "stderr": 0}
+        self._seq = 0
+        self._progress: dict[str, Any] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    async def output(self, stream: OutputStream, data: bytes) -> None:
+        """The next bytes of a stream, already masked."""
+        offset = self._advance(stream, len(data))
+        await self._put({"type": "output.chunk", "stream": stream, "offset": offset, "data": data})
+
+    async def dropped(self, stream: OutputStream, byte_count: int) -> None:
+        """So many bytes of the stream are not kept."""
+        offset = self._advance(stream, byte_count)
+        await self._put({"type": "output.dropped", "stream": stream, "offset": offset, "bytes": byte_count})
+
+    async def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
+        """How far the work is; the newest replaces one that has not been sent."""
+        text = message and message[:PROGRESS_MESSAGE_MAX].encode(errors="replace").decode()
+        facts = {"done": done, "total": total, "message": text}
+        self._progress = {"type": "progress", **{name: fact for name, fact in facts.items() if fact is not None}}
+        if self._timer is None:
+            self._send_progress()
+
+    async def page(self, items: list[Any]) -> None:
+        """The next items of a paged result."""
+        await self._put({"type": "page", "items": items})
+
+    async def checkpoint(self, value: Any) -> None:
+        """Keep the state from which a later attempt may go on; returns when the server has it."""
+        await self._outbox.post(self._key, self._events({"type": "checkpoint", "value": value}))
+
+    async def child(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Start a run below this one and return its id; a lost answer does not start a second one.
+
+        Raises:
+            ChildRefusedError: the server did not start it.
+        """
+        members = {"requestId": str(uuid.uuid4()), "tool": tool, "arguments": arguments, "relation": "tool_subrun"}
+        result = await self._outbox.post(self._key, report(self._key, "child", members))
+        if not result.ok or result.child_run_id is None:
+            raise ChildRefusedError(result.code or "refused", result.message or "")
+        return result.child_run_id
+
+    async def cancel_delivered(self) -> None:
+        """The work was told to stop."""
+        self._note({"type": "cancel.delivered"})
+
+    async def cancel_acknowledged(self) -> None:
+        """The work itself ended in answer to the stop."""
+        self._note({"type": "cancel.acknowledged"})
+
+    def finish(self) -> None:
+        """Send the last progress; the settle follows."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        self._flush_progress()
+
+    def _advance(self, stream: OutputStream, size: int) -> int:
+        offset = self._offsets[stream]
+        self._offsets[stream] = offset + size
+        return offset
+
+    def _send_progress(self) -> None:
+        """Send what is new and hold the next one back for a while; stop the timer when there was nothing new."""
+        self._timer = None
+        if self._flush_progress():
+            self._timer = asyncio.get_running_loop().call_later(PROGRESS_EVERY_S, self._send_progress)
+
+    def _flush_progress(self) -> bool:
+        event, self._progress = self._progress, None
+        if event is None:
+            return False
+        self._note(event)
+        return True
+
+    def _events(self, event: dict[str, Any]) -> bytes:
+        self._seq += 1
+        return report(self._key, "events", {"seq": self._seq, "events": [event]})
+
+    def _note(self, event: dict[str, Any]) -> None:
+        self._outbox.note(self._key, self._events(event))
+
+    async def _put(self, event: dict[str, Any]) -> None:
+        await self._outbox.put(self._key, self._events(event))
