@@ -1,3 +1,31 @@
-"""Ringback: durable asynchronous runs for AI agents. Start work, hang up, be rung back."""
+"""Ringback: durable asynchronous runs for AI agents. Start work, hang up, be rung back.
+
+What functions need to become tools is offered here and loaded on first use, so that importing the package stays cheap.
+"""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringback.worker.app import App as App, Retry as Retry
+    from ringback.worker.context import Context as Context
+    from ringback.worker.signals import Cancelled as Cancelled, ChildRefusedError as ChildRefusedError, Fail as Fail
 
 __version__ = "0.1.0"
+__all__ = ["App", "Cancelled", "ChildRefusedError", "Context", "Fail", "Retry", "__version__"]
+
+_HOMES = {
+    "App": "ringback.worker.app",
+    "Retry": "ringback.worker.app",
+    "Context": "ringback.worker.context",
+    "Cancelled": "ringback.worker.signals",
+    "ChildRefusedError": "ringback.worker.signals",
+    "Fail": "ringback.worker.signals",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

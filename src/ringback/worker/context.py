@@ -1,0 +1,136 @@
+"""`Context`: what a tool knows about the attempt that it is, and what it can tell the platform while it runs.
+
+One object for sync and async tools. Its methods are plain calls that cost a few microseconds; only the start of a
+child waits for an answer, so it has an async twin. In a sync tool every call raises `Cancelled` once a stop was
+requested; in an async tool the next `await` raises `asyncio.CancelledError`. Deliberately absent: waiting for
+children, which would hold a slot; let them ring back.
+"""
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from .jsonable import clean, to_json
+from .signals import Cancelled
+from .wire import PIECE_MAX, Checkpoint, Run
+
+if TYPE_CHECKING:
+    from .line import Line
+
+_SUMMARY_MAX = 500
+
+
+class Context:
+    """The attempt, seen from inside."""
+
+    __slots__ = ("_last", "_line", "_run", "summary")
+
+    def __init__(self, run: Run, line: "Line") -> None:
+        self._run = run
+        self._line = line
+        self._last: Any = msgspec.UNSET
+        self.summary: str | None = None
+        """One line for the message that the work is done; a string result is its own summary."""
+
+    @property
+    def run_id(self) -> str:
+        """The run's id."""
+        return self._run.run_id
+
+    @property
+    def job_id(self) -> str:
+        """The run's id as the job interface spells it."""
+        return self._run.job_id
+
+    @property
+    def attempt_no(self) -> int:
+        """From 1."""
+        return self._run.attempt_no
+
+    @property
+    def idempotency_token(self) -> str:
+        """The same for every attempt of this run, different for every other run; pass it on to outside services."""
+        return self._run.run_id
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments as they came, before conversion; a new dict each time."""
+        decoded: dict[str, Any] = msgspec.json.decode(self._run.arguments)
+        return decoded
+
+    @property
+    def deadline(self) -> datetime | None:
+        """When the attempt will be asked to stop for a time limit; None without one."""
+        at_ms = self._run.deadline_ms
+        return None if at_ms is None else datetime.fromtimestamp(at_ms / 1000, UTC)
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether the attempt was asked to stop. Never raises."""
+        self._line.poll()
+        return self._line.why is not None
+
+    @property
+    def cancel_reason(self) -> str | None:
+        """`cancel`, `timeout:attempt`, `timeout:idle`, `timeout:deadline`, `drain` or None."""
+        self._line.poll()
+        return self._line.why
+
+    def raise_if_cancelled(self) -> None:
+        """Give a stop the chance to end the work here.
+
+        Raises:
+            Cancelled: the attempt was asked to stop.
+        """
+        if self.cancelled:
+            raise Cancelled(self._line.why)
+
+    def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
+        """Tell how far the work is; call it as often as you like, 100 a second are sent."""
+        self._line.check()
+        self._line.progress(done, total, message)
+
+    def page(self, items: Any) -> None:
+        """Deliver the next items of the result now, readable while the work goes on.
+
+        Args:
+            items: any iterable of values as in a result; one item has at most 1 MiB of JSON.
+        """
+        self._line.check()
+        if batch := list(items):
+            self._line.page(batch)
+
+    def log(self, text: str) -> None:
+        """Write a line to the output (stderr)."""
+        self._line.check()
+        self._line.log(clean(text, len(text)))
+
+    def checkpoint(self, value: Any) -> None:
+        """Keep a value (at most 1 MiB of JSON) from which a later attempt may go on; the last one counts."""
+        self._line.check()
+        self._line.send(Checkpoint(to_json(value, limit=PIECE_MAX)))
+        self._last = value
+
+    @property
+    def last_checkpoint(self) -> Any:
+        """What this attempt, or else an earlier one, kept last; None when there is nothing."""
+        if self._last is msgspec.UNSET:
+            self._last = msgspec.json.decode(self._run.checkpoint)
+        return self._last
+
+    def start(self, tool: str, /, **arguments: Any) -> str:
+        """Start a run of another tool below this one; it's stopped with it. Waits until it is accepted.
+
+        Returns:
+            The child's id.
+
+        Raises:
+            ChildRefusedError: it was refused, and why.
+        """
+        self._line.check()
+        return self._line.start(tool, arguments)
+
+    async def start_async(self, tool: str, /, **arguments: Any) -> str:
+        """As `start`, for async tools: the event loop goes on meanwhile."""
+        return await self._line.start_async(tool, arguments)

@@ -1,0 +1,180 @@
+"""The function runtime: attempts of `@app.tool` functions in interpreters that are kept warm.
+
+A pool of at most as many interpreters as the worker has slots. They start when they are needed, the first one at once,
+because it tells which tools the application has. One that ended by force, was retired or died is replaced in the
+background; of those that stay idle only one is kept. User code never runs in the worker's own interpreter, so neither an
+endless loop nor a crash can touch heartbeats or other attempts.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import uuid
+from collections.abc import Coroutine, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
+from ringback.worker.masking import Mask
+from ringback.worker.processes.child import GuardianLostError, SpawnError
+from ringback.worker.processes.guardian import Guardian
+from ringback.worker.runtimes.function_attempt import FunctionAttempt
+from ringback.worker.runtimes.interpreter import Interpreter, LoadError
+
+LOAD_WITHIN_S: Final = 60.0
+KEEP_WARM_S: Final = 60.0
+_PRIVATE: Final = ("RINGBACK_TOKEN", "RINGBACK_OWNER_TOKEN")
+
+_log = logging.getLogger("ringback.worker.function")
+_NO_MASK: Final = Mask()
+
+
+class FunctionRuntime:
+    """Carries out function tools of one application.
+
+    Args:
+        guardian: starts the interpreters and ends them with the worker.
+        target: `module:app`, importable from `cwd`.
+        slots: how many interpreters there may be.
+        env: their environment; None is the worker's own without its tokens.
+        cwd: their working directory; None is the worker's.
+        load_within_s: how long importing the application may take.
+        keep_warm_s: how long a second idle interpreter is kept.
+    """
+
+    name = "function"
+
+    def __init__(
+        self,
+        guardian: Guardian,
+        target: str,
+        *,
+        slots: int = 1,
+        env: Mapping[str, str] | None = None,
+        cwd: str | None = None,
+        load_within_s: float = LOAD_WITHIN_S,
+        keep_warm_s: float = KEEP_WARM_S,
+    ) -> None:
+        self._guardian = guardian
+        self._target = target
+        self._env = {k: v for k, v in os.environ.items() if k not in _PRIVATE} if env is None else dict(env)
+        self._cwd = str(Path.cwd()) if cwd is None else cwd
+        self._load_within_s = load_within_s
+        self._keep_warm_s = keep_warm_s
+        self._slots = asyncio.Semaphore(slots)
+        self._idle: list[Interpreter] = []
+        self._warming: asyncio.Task[None] | None = None
+        self._background: set[asyncio.Task[None]] = set()
+        self._trimmer: asyncio.TimerHandle | None = None
+        self._masks: dict[tuple[str, ...], Mask] = {}
+        self._is_closing = False
+        self.definitions: list[dict[str, Any]] = []
+        """The application's tools, once started."""
+
+    async def start(self) -> None:
+        """Load the application into a first interpreter and learn its tools.
+
+        Raises:
+            LoadError: it can't be loaded.
+            SpawnError, GuardianLostError: there is no process to load it in.
+        """
+        interpreter = await self._spawn()
+        self.definitions = interpreter.definitions
+        self._idle.append(interpreter)
+
+    async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:
+        """Carry out one assignment; waits while all interpreters are taken."""
+        async with self._slots:
+            if stop.why is not None:
+                return _stopped_before(stop)
+            try:
+                interpreter = await self._acquire()
+            except LoadError as error:
+                detail = {"traceback": error.trace} if error.trace else None
+                return Outcome(kind="failed", error_kind="tool_error", error_message=str(error), error_detail=detail)
+            except (SpawnError, GuardianLostError) as error:
+                return Outcome(kind="failed", error_kind="internal", error_message=str(error))
+            attempt = FunctionAttempt(interpreter, assignment, reporter, stop, self._mask(assignment))
+            try:
+                return await attempt.carry_out()
+            finally:
+                await self._release(interpreter, attempt.retire)
+
+    async def aclose(self) -> None:
+        """Let idle interpreters end by themselves for a moment, then end all of them."""
+        self._is_closing = True
+        if self._trimmer is not None:
+            self._trimmer.cancel()
+        if self._warming is not None:
+            self._warming.cancel()
+        idle, self._idle = self._idle, []
+        await asyncio.gather(*(interpreter.leave() for interpreter in idle))
+        await asyncio.gather(*self._background, return_exceptions=True)
+
+    # --- the pool ---
+
+    async def _acquire(self) -> Interpreter:
+        while True:
+            while self._idle:
+                interpreter = self._idle.pop()
+                if not interpreter.is_dead:
+                    return interpreter
+                self._in_background(interpreter.aclose())
+            if self._warming is None:
+                return await self._spawn()
+            await asyncio.wait([self._warming])
+
+    async def _release(self, interpreter: Interpreter, retire: str) -> None:
+        if not retire and not interpreter.is_dead and not self._is_closing:
+            self._idle.append(interpreter)
+            if len(self._idle) > 1 and self._trimmer is None:
+                self._trimmer = asyncio.get_running_loop().call_later(self._keep_warm_s, self._trim)
+            return
+        _log.info("an interpreter is replaced", extra={"pid": interpreter.child.pid, "reason": retire})
+        await asyncio.shield(interpreter.aclose())
+        if not self._idle and self._warming is None and not self._is_closing:
+            self._warming = self._in_background(self._warm())
+
+    async def _spawn(self) -> Interpreter:
+        argv = [sys.executable, "-m", "ringback.worker.child", self._target]
+        env = {**self._env, "RINGBACK_ATTEMPT": f"warm-{uuid.uuid4()}"}
+        return await Interpreter.start(self._guardian, argv, env=env, cwd=self._cwd, within_s=self._load_within_s)
+
+    async def _warm(self) -> None:
+        try:
+            interpreter = await self._spawn()
+        except (LoadError, SpawnError, GuardianLostError) as error:
+            _log.warning("no interpreter could be kept warm", extra={"reason": str(error)})
+        else:
+            self._idle.insert(0, interpreter)
+        finally:
+            self._warming = None
+
+    def _trim(self) -> None:
+        """All but one of the interpreters that were idle for long may leave; the most recently used one stays."""
+        self._trimmer = None
+        self._idle, surplus = self._idle[-1:], self._idle[:-1]
+        for interpreter in surplus:
+            self._in_background(interpreter.leave())
+
+    def _in_background(self, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.get_running_loop().create_task(work)
+        self._background.add(task)
+        task.add_done_callback(self._background.discard)
+        return task
+
+    def _mask(self, assignment: Assignment) -> Mask:
+        names = assignment.profile.get("secrets")
+        if not names:
+            return _NO_MASK
+        key = tuple(names)
+        if key not in self._masks:
+            self._masks[key] = Mask(self._env[name] for name in key if name in self._env)
+        return self._masks[key]
+
+
+def _stopped_before(stop: Stop) -> Outcome:
+    if stop.limit is not None:
+        return Outcome(kind="timed_out", limit=stop.limit, forced=False)
+    return Outcome(kind="released" if stop.why == "drain" else "stopped", forced=False)

@@ -1,0 +1,29 @@
+"""What user code raises, or gets raised from the platform.
+
+`Cancelled` and `Fail` are control signals, not errors: they derive from `BaseException`, so that a handler for `Exception` in a
+library between the tool and the platform does not swallow them.
+"""
+
+
+class Cancelled(BaseException):
+    """The attempt was asked to stop; raised by calls on the context. Clean up and let it pass."""
+
+
+class Fail(BaseException):
+    """Ends the attempt as failed with this message and no traceback.
+
+    Args:
+        message: for the caller; at most 4,000 characters are kept.
+        retryable: False when another attempt can't help; the retry policy is then not asked.
+        detail: any JSON value that a program may look at.
+    """
+
+    def __init__(self, message: str, *, retryable: bool = True, detail: object = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.retryable = retryable
+        self.detail = detail
+
+
+class ChildRefusedError(Exception):
+    """The run that was to be started below this one was refused; the message says why."""
