@@ -122,11 +122,15 @@ class Outcome:
 
 
 class Stop:
-    """The request that an attempt end early. The first reason stays, except that a lost lease beats all others."""
+    """The request that an attempt end early.
+
+    The first reason stays, except that a lost lease beats all others: `lost` is set then, and a grace that has begun ends.
+    """
 
     def __init__(self) -> None:
         """Nothing is requested yet."""
         self.requested = asyncio.Event()
+        self.lost = asyncio.Event()
         self.why: StopReason | None = None
         self.grace_ms: int | None = None
 
@@ -136,6 +140,8 @@ class Stop:
             self.why = why
             self.grace_ms = 0 if why == "lost" else grace_ms
         self.requested.set()
+        if why == "lost":
+            self.lost.set()
 
     @property
     def limit(self) -> Limit | None:

@@ -112,7 +112,7 @@ class Child:
     async def aclose(self) -> None:
         """Kill what still lives, and close the pipes and the control socket."""
         try:
-            with contextlib.suppress(GuardianLostError):
+            with contextlib.suppress(GuardianLostError, SpawnError):
                 await self.kill_tree()
         finally:
             self.close_pipes()

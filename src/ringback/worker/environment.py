@@ -1,0 +1,49 @@
+"""The environment of a command: little by default, more where its definition says so, secrets by name only.
+
+A definition never holds the value of a secret. It names a variable of the worker, and whatever stands there is given to
+the command and masked in everything that the command says. The worker's own variables are not handed on, its token least
+of all.
+"""
+
+from collections.abc import Mapping
+from typing import Final
+
+from ringback.worker.assignment import Assignment
+
+PASSED: Final = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"})
+PASSED_PREFIX: Final = "LC_"
+PATH_DEFAULT: Final = "/usr/local/bin:/usr/bin:/bin"
+
+
+class MissingSecretError(Exception):
+    """The worker has no variable of this name, so the command was not started."""
+
+
+def secrets_of(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, str]:
+    """The declared secrets with their values.
+
+    Raises:
+        MissingSecretError: this worker lacks one of them.
+    """
+    names = [str(name) for name in assignment.profile.get("secrets") or ()]
+    missing = [name for name in names if name not in worker]
+    if missing:
+        raise MissingSecretError(f"this worker has no variable {', '.join(missing)}, which the tool needs as a secret")
+    return {name: worker[name] for name in names}
+
+
+def environment_of(assignment: Assignment, worker: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
+    """Everything that the command finds in its environment; later lines win over earlier ones."""
+    profile = assignment.profile
+    allowed = PASSED.union(map(str, profile.get("envAllow") or ()))
+    passed = {name: value for name, value in worker.items() if name in allowed or name.startswith(PASSED_PREFIX)}
+    own = {str(name): str(value) for name, value in (profile.get("env") or {}).items()}
+    about = {
+        "RINGBACK_RUN_ID": assignment.run_id,
+        "RINGBACK_JOB_ID": assignment.job_id,
+        "RINGBACK_ATTEMPT": assignment.attempt_id,
+        "RINGBACK_ATTEMPT_NO": str(assignment.attempt_no),
+        # The same for every attempt of the run, for services that take an idempotency key.
+        "RINGBACK_IDEMPOTENCY_TOKEN": assignment.run_id,
+    }
+    return {"PATH": PATH_DEFAULT, "TERM": "dumb", **passed, **own, **secrets, **about}
