@@ -58,6 +58,9 @@ class Bells:
         bell.session = session
         return bell
 
+    def known(self, session_id: SessionId) -> SessionBell | None:
+        return self._sessions.get(session_id)
+
     def forget(self, session_id: SessionId) -> None:
         if bell := self._sessions.pop(session_id, None):
             bell.rung.set()

@@ -138,6 +138,7 @@ CREATE INDEX runs_open ON runs (project_id, status, run_id) WHERE ended_at IS NU
 CREATE INDEX runs_unsuccessful ON runs (project_id, status, run_id) WHERE status IN ('failed', 'canceled');
 CREATE INDEX runs_ready ON runs (project_id, lane, priority DESC, ready_at, run_id) WHERE ready_at IS NOT NULL;
 CREATE INDEX runs_held ON runs (session_id, project_id, lane) WHERE session_id IS NOT NULL;
+CREATE INDEX runs_ended ON runs (ended_at) WHERE ended_at IS NOT NULL;
 CREATE INDEX runs_timed ON runs (timer_at) WHERE timer_at IS NOT NULL;
 
 CREATE TABLE run_facts (

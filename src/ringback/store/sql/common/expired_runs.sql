@@ -1,8 +1,7 @@
--- Runs that retention may remove: ended long ago. Ids sort by creation, so the walk stops at the first that is too young.
+-- Runs that retention may remove: ended long ago. Served from an index on the end.
 SELECT run_id
 FROM runs
 WHERE ended_at IS NOT NULL
   AND ended_at <= :ended_before
-  AND run_id < :created_before
-ORDER BY run_id
+ORDER BY ended_at
 LIMIT :limit

@@ -1,0 +1,111 @@
+"""The services of one server process, put together over a store. Doors get this and nothing below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ringback.domain.moments import DAY, SECOND, Micros
+from ringback.engine.bells import Bells
+from ringback.engine.claims import Claims
+from ringback.engine.engine import Engine
+from ringback.engine.outbox import Outbox
+from ringback.engine.retention import Retention
+from ringback.engine.sweeper import Sweeper
+from ringback.engine.timers import Timers
+from ringback.ports.clock import Chance, Clock, Ids
+from ringback.ports.notify import Notify
+from ringback.ports.store import Store
+from ringback.services.access import Access
+from ringback.services.queues import Queues
+from ringback.services.results import Results
+from ringback.services.runs import Runs
+from ringback.services.starting import Starting
+from ringback.services.tools import Tools
+from ringback.services.workers import Workers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What an operator may set about the core."""
+
+    lease: Micros = 15 * SECOND
+    sweep_every: Micros = SECOND
+    keep: Micros | None = 30 * DAY
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Core:
+    """Everything that a door may call."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    engine: Engine
+    access: Access
+    tools: Tools
+    starting: Starting
+    runs: Runs
+    results: Results
+    queues: Queues
+    workers: Workers
+
+    async def start(self) -> None:
+        await self.access.install()
+        await self.queues.load()
+        await self.engine.start()
+
+    async def stop(self) -> None:
+        await self.engine.stop()
+
+    def close_doors(self) -> None:
+        """Take nothing new and let every wait end: the process is going down."""
+        self.starting.accepts = False
+        self.runs.close()
+        self.engine.bells.ring_all()
+
+
+def assemble(
+    *, store: Store, clock: Clock, ids: Ids, chance: Chance, notify: Notify, pepper: bytes, options: Options
+) -> Core:
+    """Put the core together; `start` it afterwards."""
+    bells = Bells(notify)
+    claims = Claims(store=store, ids=ids)
+    sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
+    engine = Engine(
+        store=store,
+        clock=clock,
+        bells=bells,
+        sweeper=sweeper,
+        timers=Timers(store=store, clock=clock),
+        outbox=Outbox(store=store, notify=notify),
+        retention=Retention(store=store, clock=clock, keep=options.keep),
+        lease=options.lease,
+    )
+    tools = Tools(store=store, clock=clock, ids=ids)
+    starting = Starting(store=store, tools=tools, ids=ids)
+    queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
+    workers = Workers(
+        store=store,
+        clock=clock,
+        ids=ids,
+        chance=chance,
+        bells=bells,
+        claims=claims,
+        sweeper=sweeper,
+        starting=starting,
+        tools=tools,
+        lease=options.lease,
+    )
+    return Core(
+        store=store,
+        clock=clock,
+        ids=ids,
+        engine=engine,
+        access=Access(store=store, clock=clock, ids=ids, pepper=pepper),
+        tools=tools,
+        starting=starting,
+        runs=Runs(store=store, bells=bells, queues=queues),
+        results=Results(store=store),
+        queues=queues,
+        workers=workers,
+    )

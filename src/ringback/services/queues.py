@@ -1,0 +1,47 @@
+"""Queues can be paused: what waits stays, what runs goes on, nothing new is claimed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ringback.domain.definitions import POOL
+from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.domain.ids import ProjectId
+from ringback.engine.bells import Bells
+from ringback.engine.claims import Claims
+from ringback.ports.clock import Clock
+from ringback.ports.store import Row, Store
+
+
+@dataclass(slots=True, kw_only=True)
+class Queues:
+    """Pauses a pool of a project, and lets it go on."""
+
+    store: Store
+    clock: Clock
+    claims: Claims
+    bells: Bells
+
+    async def load(self) -> None:
+        rows = await self.store.reads.rows("pauses", {})
+        self.claims.paused = {(row["project_id"], row["pool"]) for row in rows}
+
+    def is_paused(self, project_id: ProjectId, pool: str) -> bool:
+        return (project_id, pool) in self.claims.paused
+
+    async def pause(self, project_id: ProjectId, pool: str, *, by: str) -> None:
+        """Claim nothing more from the pool; pausing it again changes nothing."""
+        if not POOL.fullmatch(pool):
+            raise InvalidInputError(Flaw("/pool", "not a pool's name"))
+        values = {"project_id": project_id, "pool": pool, "since": self.clock.now(), "paused_by": by}
+        await self.store.commit(lambda desk: desk.write("insert_pause", values))
+        self.claims.paused.add((project_id, pool))
+
+    async def resume(self, project_id: ProjectId, pool: str) -> None:
+        await self.store.commit(lambda desk: desk.write("delete_pause", {"project_id": project_id, "pool": pool}))
+        self.claims.paused.discard((project_id, pool))
+        self.bells.ring_all()
+
+    async def list(self, project_id: ProjectId) -> list[Row]:
+        """Paused pools `{project_id, pool, since, paused_by}`."""
+        return [row for row in await self.store.reads.rows("pauses", {}) if row["project_id"] == project_id]

@@ -1,0 +1,107 @@
+"""What a worker reports, as commands of the state machine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias, assert_never
+
+from ringback.domain.ids import RunId
+from ringback.domain.runs import Append, AttemptOutcome, NewEvent, Settle, Start
+from ringback.domain.states import FailureKind, TimeLimit
+
+SUMMARY_MAX = 500
+ERROR_MAX = 4_000
+MESSAGE_MAX = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StartReport:
+    """The worker is about to start user code, and does so only if this is accepted."""
+
+    run_id: RunId
+    fence: int
+    provider: str = "local"
+    run_space_id: str | None = None
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventsReport:
+    """Output, pages, progress, evidence of a stop, in the order in which they came.
+
+    Attributes:
+        events: in the ledger's own shape; the door has checked them.
+        checkpoint: JSON text that the next attempt finds.
+    """
+
+    run_id: RunId
+    fence: int
+    events: tuple[NewEvent, ...] = ()
+    progress: Mapping[str, Any] | None = None
+    cancel_delivered: bool = False
+    cancel_acknowledged: bool = False
+    checkpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChildReport:
+    """The attempt starts another run. `request_id` makes a repeated report start it once."""
+
+    run_id: RunId
+    fence: int
+    request_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    relation: str = "tool_subrun"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettleReport:
+    """How the attempt ended."""
+
+    run_id: RunId
+    fence: int
+    outcome: AttemptOutcome
+    result: Mapping[str, Any]
+    summary: str | None = None
+    error_kind: FailureKind | None = None
+    error: str | None = None
+    time_limit: TimeLimit | None = None
+    was_forced: bool = False
+    is_retryable: bool = True
+    checkpoint: str | None = None
+
+
+Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
+Report: TypeAlias = Decided | ChildReport
+
+
+def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:
+    """The command that `report` stands for. `draw` in [0, 1) spreads a retry."""
+    match report:
+        case StartReport():
+            return Start(report.fence, report.provider, report.run_space_id)
+        case EventsReport():
+            return Append(
+                report.fence,
+                report.events,
+                progress=report.progress,
+                cancel_delivered=report.cancel_delivered,
+                cancel_acknowledged=report.cancel_acknowledged,
+            )
+        case SettleReport():
+            return Settle(
+                fence=report.fence,
+                outcome=report.outcome,
+                draw=draw,
+                result=report.result,
+                summary=report.summary,
+                error_kind=report.error_kind,
+                error=report.error,
+                time_limit=report.time_limit,
+                was_forced=report.was_forced,
+                is_retryable=report.is_retryable,
+            )
+        case _:
+            assert_never(report)

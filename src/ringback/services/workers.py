@@ -1,0 +1,292 @@
+"""The runtime protocol: how a worker attaches, takes work, tells what happens, and lets go.
+
+Every write shows the fence of its attempt; a superseded worker changes nothing, and what it brings is kept as evidence only.
+Reports of one request are decided in order in one transaction, each for itself: a refused one stands in no other's way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ringback.domain.decide import decide
+from ringback.domain.errors import RingbackError, SessionExpiredError, StaleFenceError
+from ringback.domain.ids import ProjectId, RunId, SessionId, job_id_of
+from ringback.domain.moments import MILLISECOND, SECOND, Micros, Moment, rfc3339
+from ringback.domain.runs import Append, Lose, Run, RunFacts, Settle
+from ringback.domain.sessions import Session, beat, end
+from ringback.domain.states import Status
+from ringback.engine.apply import apply
+from ringback.engine.bells import Bells, ring_within
+from ringback.engine.claims import Claims
+from ringback.engine.sweeper import Sweeper
+from ringback.ports.clock import Chance, Clock, Ids
+from ringback.ports.store import Desk, Store
+from ringback.services.reports import ChildReport, Decided, Report, command_of
+from ringback.services.starting import Parent, Starting, StartRequest
+from ringback.services.tools import Tools
+
+WAIT_MAX_S = 20.0
+CLAIMS_MAX = 256
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attach:
+    """What a worker says of itself."""
+
+    name: str
+    incarnation: str
+    slots: int
+    offers: tuple[str, ...]
+    labels: Mapping[str, str]
+    capabilities: tuple[Mapping[str, Any], ...]
+    tools: tuple[Mapping[str, Any], ...]
+    protocol_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class StopOrder:
+    """A run that its worker is to stop."""
+
+    run_id: RunId
+    fence: int
+    reason: str | None
+    grace: Micros
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """What a session gets in an answer: new assignments (public JSON shape), stops, and its lease."""
+
+    claims: list[dict[str, Any]]
+    stops: list[StopOrder]
+    lease_until: Moment
+
+
+@dataclass(slots=True, kw_only=True)
+class Workers:
+    """Serves worker sessions."""
+
+    store: Store
+    clock: Clock
+    ids: Ids
+    chance: Chance
+    bells: Bells
+    claims: Claims
+    sweeper: Sweeper
+    starting: Starting
+    tools: Tools
+    lease: Micros = 15 * SECOND
+
+    @property
+    def heartbeat_every(self) -> Micros:
+        return max(self.lease // 3, SECOND)
+
+    async def attach(self, project_id: ProjectId, owner: str, hello: Attach) -> Session:
+        """Open a session, and release the function tools that the worker brings."""
+        if hello.tools:
+            await self.tools.apply(project_id, hello.tools, actor=owner)
+        now = self.clock.now()
+        session = Session(
+            session_id=SessionId(self.ids.new()),
+            name=hello.name,
+            incarnation=hello.incarnation,
+            slots=hello.slots,
+            offers=frozenset(hello.offers),
+            labels=hello.labels,
+            capabilities=hello.capabilities,
+            attached_at=now,
+            heartbeat_at=now,
+            lease_until=now + self.lease,
+        )
+        await self.store.commit(lambda desk: desk.save_session(session, is_new=True))
+        self.bells.bell_of(session)
+        return session
+
+    async def session(self, session_id: str) -> Session:
+        """A session that is not over.
+
+        Raises:
+            SessionExpiredError: it is, or never was.
+        """
+        if (bell := self.bells.known(SessionId(session_id))) is not None:
+            return bell.session
+        for session in await self.store.reads.sessions():
+            if session.session_id == session_id:
+                self.bells.bell_of(session)
+                return session
+        raise SessionExpiredError(session_id)
+
+    async def claim(self, session: Session, *, slots: int, wait_s: float) -> Work:
+        """Wait until there is work for `slots` free slots, or a stop, or the time is over; 0 slots wait for stops alone."""
+        bell = self.bells.bell_of(session)
+        give_up = asyncio.get_running_loop().time() + min(wait_s, WAIT_MAX_S)
+        while True:
+            bell.rung.clear()
+            work = await self.take(session, slots=slots)
+            left = give_up - asyncio.get_running_loop().time()
+            if work.claims or work.stops or left <= 0 or not self.starting.accepts:
+                return work
+            await ring_within(bell.rung, left)
+            if self.bells.known(session.session_id) is None:
+                raise SessionExpiredError(session.session_id)
+
+    async def take(self, session: Session, *, slots: int) -> Work:
+        """What there is for the session right now."""
+        runs = await self.claims.claim(session, limit=min(slots, CLAIMS_MAX)) if slots > 0 else []
+        facts = await self.store.reads.facts([run.run_id for run in runs]) if runs else {}
+        claims = [self._assignment(run, facts[run.run_id]) for run in runs]
+        for run, claim in zip(runs, claims, strict=True):
+            if run.attempts_done and (checkpoint := await self.store.reads.checkpoint(run.run_id)) is not None:
+                claim["checkpoint"] = checkpoint
+        return Work(claims=claims, stops=await self._stops(session), lease_until=session.lease_until)
+
+    async def _stops(self, session: Session) -> list[StopOrder]:
+        bell = self.bells.bell_of(session)
+        if not bell.stops:
+            return []
+        names, bell.stops = bell.stops, set()
+        runs = [await self.store.reads.run(run_id) for run_id in sorted(names)]
+        return [_stop_order(run) for run in runs if run is not None and _is_to_stop(run, session)]
+
+    async def heartbeat(
+        self, session_id: SessionId, held: Sequence[tuple[RunId, int]]
+    ) -> tuple[Work, list[tuple[RunId, int]]]:
+        """Renew the lease and compare what the worker holds with what the ledger says it holds.
+
+        Returns:
+            Stops that are still to be delivered, and attempts that the worker must end at once, for they are not its own.
+
+        Raises:
+            SessionExpiredError: the session is over.
+        """
+        session = await self.store.commit(lambda desk: self._beat(desk, session_id), sessions=(session_id,))
+        self.bells.bell_of(session)
+        ledger = {run.run_id: run for run in await self.store.reads.runs_held_by(session_id)}
+        told = dict(held)
+        lost = [(run_id, fence) for run_id, fence in held if run_id not in ledger or ledger[run_id].fence != fence]
+        for run in ledger.values():
+            assert run.attempt is not None
+            if run.run_id not in told and run.attempt.claimed_at + self.lease < self.clock.now():
+                why = "its worker never heard of it"
+                await self._lose(run, why)
+        stops = [_stop_order(run) for run in ledger.values() if _is_to_stop(run, session)]
+        return Work(claims=[], stops=stops, lease_until=session.lease_until), lost
+
+    async def _lose(self, run: Run, why: str) -> None:
+        try:
+            await apply(self.store, run.run_id, Lose(run.fence, why, self.chance.draw()))
+        except StaleFenceError:  # settled meanwhile
+            return
+
+    def _beat(self, desk: Desk, session_id: SessionId) -> Session:
+        session = beat(desk.session(session_id), now=desk.now, lease=self.lease)
+        desk.save_session(session)
+        return session
+
+    async def detach(self, session_id: SessionId) -> None:
+        """Close the session; what it still holds is given back at once."""
+
+        def work(desk: Desk) -> None:
+            desk.save_session(end(desk.session(session_id), now=desk.now, reason="detached"))
+
+        await self.store.commit(work, sessions=(session_id,))
+        self.bells.forget(session_id)
+        await self.sweeper.end_orphans()
+
+    async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
+        """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
+        answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
+        ledgered = [(i, report) for i, report in enumerate(reports) if not isinstance(report, ChildReport)]
+        if ledgered:
+            run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
+            refusals = await self.store.commit(lambda desk: self._decide_all(desk, ledgered), runs=run_ids)
+            for index, error in refusals:
+                answers[index] = {"ok": False, "code": error.code, "detail": str(error)}
+        for index, report in enumerate(reports):
+            if isinstance(report, ChildReport):
+                answers[index] = await self._start_child(report)
+        return answers
+
+    def _decide_all(self, desk: Desk, reports: Sequence[tuple[int, Decided]]) -> list[tuple[int, RingbackError]]:
+        refusals: list[tuple[int, RingbackError]] = []
+        for index, report in reports:
+            command = command_of(report, draw=self.chance.draw())
+            try:
+                run = desk.run(report.run_id)
+                desk.save(decide(run, command, now=desk.now))
+                if isinstance(command, Append) and report.checkpoint is not None:
+                    values = {"run_id": run.run_id, "value": report.checkpoint, "saved_at": desk.now}
+                    desk.write("save_checkpoint", values)
+            except RingbackError as error:
+                refusals.append((index, error))
+                if isinstance(command, Settle) and isinstance(error, StaleFenceError):
+                    late = json.dumps({"outcome": command.outcome.value, "error": command.error, "at": desk.now})
+                    values = {"run_id": report.run_id, "fence": command.fence, "late": late}
+                    desk.write("note_late_outcome", values)
+        return refusals
+
+    async def _start_child(self, report: ChildReport) -> dict[str, Any]:
+        parent = await self.store.reads.run(report.run_id)
+        try:
+            if parent is None:
+                raise StaleFenceError(report.run_id, report.fence, 0)
+            request = StartRequest(
+                tool=report.tool,
+                arguments=report.arguments,
+                idempotency_key=f"child:{parent.run_id}:{report.request_id}",
+                thread_id=parent.thread_id,
+                source="run",
+            )
+            link = Parent(run_id=parent.run_id, fence=report.fence, relation=report.relation)
+            owner = f"run:{parent.run_id}"
+            started = await self.starting.start(
+                parent.project_id, owner, request, request_id=report.request_id, parent=link
+            )
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
+        return {"ok": True, "childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
+
+    def _assignment(self, run: Run, facts: RunFacts) -> dict[str, Any]:
+        attempt = run.attempt
+        assert attempt is not None
+        limits = run.policy.limits
+        told: dict[str, Any] = {
+            "runId": run.run_id,
+            "jobId": job_id_of(run.run_id),
+            "attemptId": attempt.attempt_id,
+            "attemptNo": attempt.attempt_no,
+            "fence": attempt.fence,
+            "projectId": run.project_id,
+            "tool": run.tool,
+            "runtime": facts.profile["runtime"],
+            "arguments": facts.input["arguments"],
+            "profile": facts.profile,
+            "policy": facts.policy,
+            "summary": facts.summary_spec,
+            "graceMs": run.policy.cancel_grace // MILLISECOND,
+            "createdAt": rfc3339(run.created_at),
+        }
+        optional = {
+            "timeoutMs": None if limits.attempt is None else max(1, limits.attempt // MILLISECOND),
+            "idleTimeoutMs": None if limits.idle is None else max(1, limits.idle // MILLISECOND),
+            "deadlineAt": None if run.deadline_at is None else rfc3339(run.deadline_at),
+            "deadlineInMs": None
+            if run.deadline_at is None
+            else max(1, (run.deadline_at - self.clock.now()) // MILLISECOND),
+            "traceparent": facts.traceparent,
+        }
+        told.update((name, value) for name, value in optional.items() if value is not None)
+        return told
+
+
+def _is_to_stop(run: Run, session: Session) -> bool:
+    return run.status is Status.CANCELING and run.attempt is not None and run.attempt.session_id == session.session_id
+
+
+def _stop_order(run: Run) -> StopOrder:
+    reason = run.cancellation.reason if run.cancellation else None
+    return StopOrder(run.run_id, run.fence, reason, run.policy.cancel_grace)
