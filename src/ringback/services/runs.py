@@ -174,8 +174,10 @@ class Runs:
                 if len(page) == EVENTS_PAGE:
                     continue
                 latest = await self.store.reads.run(run.run_id)
-                if latest is None or (latest.is_terminal and (position >= latest.event_sequence or not page)):
+                if latest is None or (latest.is_terminal and not page):
                     return
+                if latest.is_terminal:  # it may have ended since the page was read: one more look
+                    continue
                 if not await ring_within(changed, SIGN_OF_LIFE_S):
                     yield []
         finally:
