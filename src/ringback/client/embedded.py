@@ -10,18 +10,22 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from typing import IO
-from urllib.error import URLError
-from urllib.request import ProxyHandler, build_opener
+from typing import IO, Any
+from urllib.parse import urlsplit
 
 from ringback.client.errors import UnreachableError
 from ringback.settings.connection import recorded_url
 from ringback.settings.places import Places
 
-READY_WITHIN_S = 30.0
+READY_WITHIN_S = 45.0
 GONE_WITHIN_S = 20.0
-LAST_WORDS_BYTES = 2000
+PROBE_WITHIN_S = 2.0
+LAST_WORDS_BYTES = 4000
+LOG_BYTES_MAX = 16 * 1024 * 1024
 
 
 class PrivateServer:
@@ -30,7 +34,7 @@ class PrivateServer:
     def __init__(self, data: Path, *, app: str | None = None, file: Path | None = None) -> None:
         """Nothing is started yet."""
         self._places = Places(data.expanduser().absolute())
-        self._app, self._file = app, file
+        self._options = {"--data": str(self._places.data), "--port": "0", "--app": app, "--file": file and str(file)}
         self._child: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -39,66 +43,104 @@ class PrivateServer:
         Raises:
             UnreachableError: it did not start; the text is what it said.
         """
-        if self._is_running_elsewhere():
-            return
-        self._places.data.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._places.log.open("ab") as log:
-            self._child = subprocess.Popen(
-                self._command(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, start_new_session=True
-            )
-        said = _first_line(self._child)
-        if not said:
-            self.stop()
-            raise UnreachableError(None, f"it did not start: {self._last_words()}")
+        if not is_serving(self._places):
+            given = [word for name, value in self._options.items() if value for word in (name, value)]
+            self._child, _ = spawn_up(self._places, [*given, "--until-stdin-closes"], stdin=subprocess.PIPE)
 
     def stop(self) -> None:
         """End the child if it is ours: it drains, and is killed if that takes too long."""
         child, self._child = self._child, None
         if child is None:
             return
-        for pipe in (child.stdin, child.stdout):
-            if pipe is not None:
-                pipe.close()
+        assert child.stdin is not None
+        child.stdin.close()
         try:
             child.wait(GONE_WITHIN_S)
         except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
-
-    def _is_running_elsewhere(self) -> bool:
-        url = recorded_url(self._places)
-        if url is None:
-            return False
-        try:
-            with build_opener(ProxyHandler({})).open(f"{url}/healthz", timeout=2.0):
-                return True
-        except (URLError, OSError):
-            return False
-
-    def _command(self) -> list[str]:
-        command = [sys.executable, "-m", "ringback", "up", "--json", "--until-stdin-closes"]
-        command += ["--data", str(self._places.data), "--port", "0"]
-        command += ["--app", self._app] if self._app else []
-        return command + (["--file", str(self._file)] if self._file else [])
-
-    def _last_words(self) -> str:
-        text = self._places.log.read_bytes()[-LAST_WORDS_BYTES:].decode("utf-8", "replace").strip()
-        return text.splitlines()[-1] if text else "it said nothing"
+            _kill(child)
 
 
-def _first_line(child: subprocess.Popen[bytes]) -> dict[str, object] | None:
-    """What the child says when it is ready; None when it ends or is silent for too long."""
-    lines: list[bytes] = []
+def is_serving(places: Places) -> bool:
+    """Whether the server that the data folder names answers."""
+    url = recorded_url(places)
+    return url is not None and probe(url, "/healthz") == 200
+
+
+def probe(url: str, path: str) -> int | None:
+    """The status of a GET, or None without an answer; needs nothing but the standard library."""
+    parts = urlsplit(url)
+    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+    connection = kind(parts.hostname or "", parts.port, timeout=PROBE_WITHIN_S)
+    try:
+        connection.request("GET", parts.path.rstrip("/") + path)
+        return connection.getresponse().status
+    except (OSError, HTTPException):
+        return None
+    finally:
+        connection.close()
+
+
+def spawn_up(
+    places: Places, options: Sequence[str], *, stdin: int = subprocess.DEVNULL
+) -> tuple[subprocess.Popen[bytes], Mapping[str, Any]]:
+    """Start `ringback up` in a session of its own, logging into the data folder, and wait until it is ready.
+
+    Returns: the process, and what it said: `{"url", "pid", "data", …}`.
+
+    Raises:
+        UnreachableError: it ended, or took too long; the text is its last line.
+    """
+    begin = _open_log(places)
+    with places.log.open("ab") as log:
+        command = [sys.executable, "-m", "ringback", "up", "--json", *options]
+        child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     assert child.stdout is not None
-    reader = threading.Thread(target=_read_line, args=(child.stdout, lines), daemon=True)
+    try:
+        said = _first_line(child.stdout)
+    finally:
+        child.stdout.close()
+    if not isinstance(said, dict) or "url" not in said:
+        _kill(child)
+        raise UnreachableError(None, f"it did not start: {_complaint(said, places, begin)}")
+    return child, said
+
+
+def _open_log(places: Places) -> int:
+    """Make room for a new log; returns where it will begin."""
+    try:
+        places.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+        size = places.log.stat().st_size if places.log.exists() else 0
+        if size > LOG_BYTES_MAX:
+            places.log.replace(places.log.with_suffix(".log.1"))
+            size = 0
+        places.log.touch(mode=0o600)
+    except OSError as refused:
+        raise UnreachableError(None, f"the data folder {places.data} cannot be written: {refused.strerror}") from None
+    return size
+
+
+def _first_line(stream: IO[bytes]) -> object:
+    """The child's first line as JSON; None when it ends or is silent for too long."""
+    lines: list[bytes] = []
+    reader = threading.Thread(target=lambda: lines.append(stream.readline()), daemon=True)
     reader.start()
     reader.join(READY_WITHIN_S)
-    if not lines or not lines[0]:
-        child.kill()
+    try:
+        return json.loads(lines[0]) if lines else None
+    except ValueError:
         return None
-    said = json.loads(lines[0])
-    return said if isinstance(said, dict) else None
 
 
-def _read_line(stream: IO[bytes], lines: list[bytes]) -> None:
-    lines.append(stream.readline())
+def _complaint(said: object, places: Places, begin: int) -> str:
+    if isinstance(said, dict) and isinstance(said.get("error"), dict):
+        return str(said["error"].get("message"))
+    with places.log.open("rb") as log:
+        log.seek(begin)
+        text = log.read()[-LAST_WORDS_BYTES:].decode("utf-8", "replace").strip()
+    return text.splitlines()[-1] if text else "it said nothing"
+
+
+def _kill(child: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

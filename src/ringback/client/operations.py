@@ -177,6 +177,12 @@ def output(link: Link, run_id: str, *, stream: str | None, offset: int = 0) -> S
             return
 
 
+def events_so_far(link: Link, run_id: str, *, after: int = 0) -> Steps[tuple[records.Event, ...]]:
+    """The events behind `after` up to now, without waiting for more."""
+    path = requests.run(link, run_id, "events").path
+    return listed(link, path, records.event, {"after": str(after)})
+
+
 def events(link: Link, run_id: str, *, after: int = 0) -> Steps[None]:
     """Every event behind `after` up to the terminal one, once and in order."""
     failures, last = 0, after

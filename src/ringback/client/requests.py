@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
+from ringback.client.errors import refusal
 from ringback.client.exchange import IDEMPOTENCY_HEADER, Link, Request
 
 ANSWER_WITHIN_S = 30.0
@@ -154,6 +155,8 @@ def _utc(moment: datetime) -> str:
 
 
 def _header_value(key: str) -> str:
+    """The key as it may stand in a header; the rest of its rules is the server's to judge."""
     if not key.isascii() or not key.isprintable():
-        raise ValueError("an idempotency key has 1 to 255 visible ASCII characters")
+        detail = "an idempotency key has 1 to 255 visible ASCII characters"
+        raise refusal(400, {"code": "invalid_idempotency_key", "detail": detail, "retryable": False})
     return key

@@ -1,0 +1,135 @@
+"""Following one job to its end: a line that moves on a terminal, plain lines in a pipe, JSON lines for programs."""
+
+import sys
+import time
+from typing import Any
+
+from ringback.cli.jobs import progress_text
+from ringback.cli.notice import completion
+from ringback.cli.output import Reader
+from ringback.cli.session import Session
+from ringback.cli.terminal import plain
+from ringback.client.blocking import Job
+from ringback.client.records import Event, JobSnapshot
+
+QUIET_STATUSES = frozenset({"submitted"})
+CLEAR_LINE = "\r\x1b[2K"
+
+
+def follow(session: Session, job: Job, *, show_output: bool) -> JobSnapshot:
+    """Show the job's progress until it ends, then its completion event."""
+    view = _view(session, job, show_output)
+    last: Event | None = None
+    try:
+        view.begin()
+        for event in job.events():
+            last = event
+            view.show(event)
+    finally:
+        view.end()
+    ended = job.wait()
+    if session.out.json_mode:
+        session.out.record(ended.raw)
+    else:
+        session.out.line(completion(ended, last))
+    return ended
+
+
+def _view(session: Session, job: Job, show_output: bool) -> "Lines":
+    if session.out.json_mode:
+        return Records(session, job, show_output)
+    is_terminal = sys.stderr.isatty() and session.out.is_interactive
+    return Moving(session, job, show_output) if is_terminal else Lines(session, job, show_output)
+
+
+class Lines:
+    """One line a change, on stderr: stdout keeps what the work wrote and the completion event."""
+
+    def __init__(self, session: Session, job: Job, show_output: bool) -> None:
+        """Nothing is shown yet."""
+        self._out, self._job = session.out, job
+        self._reader = Reader(sys.stdout.write) if show_output else None
+        self._word, self._progress = "queued", ""
+
+    def begin(self) -> None:
+        """Name the job."""
+        self._out.note(f"{self._job.id} queued")
+
+    def show(self, event: Event) -> None:
+        """Take one event in."""
+        chunk = event.output
+        if chunk is not None:
+            self._write(str(event.data.get("stream", "stdout")), chunk)
+        elif event.type == "run.status.changed":
+            status = str(event.data.get("status"))
+            if status not in QUIET_STATUSES and status != self._word:
+                self._word = status
+                self._changed()
+        elif event.type == "state.updated":
+            self._progress = _progress_of(event.data)
+            self._changed()
+
+    def end(self) -> None:
+        """Everything that was held back is shown."""
+        if self._reader is not None:
+            self._reader.end()
+            sys.stdout.flush()
+
+    def _write(self, stream: str, chunk: bytes) -> None:
+        if self._reader is not None:
+            self._reader.feed(stream, chunk)
+            sys.stdout.flush()
+
+    def _changed(self) -> None:
+        self._out.note(" ".join(part for part in (self._job.id, plain(self._word), self._progress) if part))
+
+
+class Moving(Lines):
+    """One line that is drawn over, at the bottom of the terminal."""
+
+    def begin(self) -> None:
+        """Start the clock."""
+        self._began = time.monotonic()
+        self._changed()
+
+    def end(self) -> None:
+        """Leave no half line behind."""
+        self._erase()
+        super().end()
+
+    def _write(self, stream: str, chunk: bytes) -> None:
+        if self._reader is not None:
+            self._erase()
+            super()._write(stream, chunk)
+            self._changed()
+
+    def _changed(self) -> None:
+        elapsed_s = int(time.monotonic() - self._began)
+        word = self._out.status(self._word)
+        text = f"{self._job.id} {word} {elapsed_s}s {self._progress}"
+        sys.stderr.write(f"{CLEAR_LINE}{text.rstrip()}")
+        sys.stderr.flush()
+
+    def _erase(self) -> None:
+        sys.stderr.write(CLEAR_LINE)
+        sys.stderr.flush()
+
+
+class Records(Lines):
+    """Every event as it is, as JSON lines."""
+
+    def begin(self) -> None:
+        """Name the job, so that a reader can stop it."""
+        self._out.record({"job_id": self._job.id, "status": "queued"})
+
+    def show(self, event: Event) -> None:
+        """One line."""
+        self._out.record(event.raw)
+
+    def end(self) -> None:
+        """Nothing is held back."""
+
+
+def _progress_of(data: Any) -> str:
+    progress = data.get("progress") or data
+    return progress_text(progress.get("done"), progress.get("total"), progress.get("message"))
