@@ -161,15 +161,18 @@ def _refuse_nested(tokens: Sequence[_Token]) -> None:
 def _is_guarded(tokens: Sequence[_Token], index: int, flags: int) -> bool:
     """Whether the repeat at `index` can end in one place only, or is never asked to end elsewhere."""
     target, position = tokens[index - 1], _follower(tokens, index)
-    if position is None:
-        return False
-    if position == len(tokens) or tokens[position].source == "$":
-        return True
-    follower = tokens[position]
-    is_optional = position + 1 < len(tokens) and tokens[position + 1].least == 0
-    if target.kind != "item" or follower.kind != "item" or is_optional:
-        return False
-    return _characters(target.source, flags).isdisjoint(_characters(follower.source, flags))
+    while position is not None:
+        if position == len(tokens) or tokens[position].source == "$":
+            return True
+        follower = tokens[position]
+        if target.kind != "item" or follower.kind != "item":
+            return False
+        if not _characters(target.source, flags).isdisjoint(_characters(follower.source, flags)):
+            return False
+        if position + 1 == len(tokens) or tokens[position + 1].least > 0:
+            return True
+        position = _follower(tokens, position + 1)
+    return False
 
 
 def _follower(tokens: Sequence[_Token], index: int) -> int | None:

@@ -55,13 +55,13 @@ def told(tally: Tally, *, exit_code: int | None, cwd: str = "", lead: str = "") 
         lead: words that stand in place of the counts.
     """
     counts = {one_line(word): amount for word, amount in list(tally.counts.items())[:COUNTS_MAX] if amount > 0}
-    failed = _files(tally.failed, cwd)
+    every = _files(tally.failed, cwd)
     head = clipped(one_line(lead) or _counts_phrase(counts), _HEAD_MAX)
     verdict = _verdict(exit_code, has_failures=tally.has_failures)
     notes = clipped(", ".join(filter(None, map(one_line, tally.notes))), _NOTES_MAX)
     tail = "".join(f", {part}" for part in (notes, verdict) if part)
-    listed = _parenthesis(failed, TEXT_MAX - len(head) - len(tail)) if failed else ""
-    return Summary(text=head + listed + tail, counts=counts, failed=failed)
+    listed = _parenthesis(every, TEXT_MAX - len(head) - len(tail)) if every else ""
+    return Summary(text=head + listed + tail, counts=counts, failed=every[:FAILED_MAX])
 
 
 def told_without_counts(lines: Sequence[str], *, exit_code: int | None, notes: Sequence[str] = ()) -> Summary:
@@ -133,8 +133,6 @@ def _files(paths: Iterable[str], cwd: str) -> tuple[str, ...]:
         local = local.removeprefix(root) if len(root) > 1 else local
         if name := clipped(one_line(local.removeprefix("./")), _PATH_MAX):
             seen[name] = None
-        if len(seen) == FAILED_MAX:
-            break
     return tuple(seen)
 
 
