@@ -13,12 +13,13 @@ refused command changes nothing. Laws that hold for any sequence of commands:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import assert_never
 
 from ringback.domain.endings import end_attempt, finish, lose, settle, status_event
 from ringback.domain.errors import CancelRequestedError, IllegalTransitionError, StaleFenceError
+from ringback.domain.ids import RunId
 from ringback.domain.moments import Moment
+from ringback.domain.records import replace
 from ringback.domain.runs import (
     BACKSTOP,
     Append,
@@ -45,7 +46,7 @@ from ringback.domain.states import WAITING, EndReason, FailureKind, Status, Time
 from ringback.domain.timers import arm, queue_limit_at
 
 
-def create(run: Run, upstream: Mapping[str, Status], *, now: Moment) -> Decision:
+def create(run: Run, upstream: Mapping[RunId, Status], *, now: Moment) -> Decision:
     """The first decision of a new run, given the statuses of the runs it depends on.
 
     `run` must be `queued`, with `waiting_on` naming every upstream run.

@@ -63,7 +63,7 @@ def projection_of(
         attempts: those that have ended, oldest first.
         result: the body of the event at `run.result_sequence`.
         output: by name of the stream.
-        links: relation and run, for each run that an attempt of this one started, oldest first.
+        links: relation and run, for each run that an attempt of this one started; in any order.
     """
     tried = [_ended_attempt(each) for each in attempts]
     if run.attempt is not None:
@@ -81,7 +81,7 @@ def projection_of(
         attempts=tried,
         cancellation=run.cancellation and _cancellation(run.cancellation),
         output=_output(output or {}),
-        links=[{"relationType": relation, "toRunId": child} for relation, child in links],
+        links=_links(links),
     )
 
 
@@ -111,7 +111,7 @@ class _Fold:
     def __init__(self) -> None:
         self._facts: Projection = {}
         self._attempts: list[Projection] = []
-        self._links: list[Projection] = []
+        self._links: list[tuple[str, RunId]] = []
         self._output: dict[str, _Stream] = {}
         self._cancellation: Projection | None = None
         self._last_result: tuple[int, Mapping[str, Any]] | None = None
@@ -140,7 +140,7 @@ class _Fold:
             attempts=self._attempts,
             cancellation=self._cancellation,
             output=_output({name: stream.digest() for name, stream in self._output.items()}),
-            links=self._links,
+            links=_links(self._links),
         )
 
     def _take_status(self, event: StoredEvent) -> None:
@@ -177,7 +177,7 @@ class _Fold:
             self._cancellation[event.type.removeprefix("cancel.")] = True
 
     def _take_link(self, event: StoredEvent) -> None:
-        self._links.append({name: event.body[name] for name in ("relationType", "toRunId")})
+        self._links.append((event.body["relationType"], event.body["toRunId"]))
 
 
 class _Stream:
@@ -217,6 +217,10 @@ def _cancellation(cancellation: Cancellation) -> Projection:
         delivered=cancellation.delivered_at is not None,
         acknowledged=cancellation.acknowledged_at is not None,
     )
+
+
+def _links(links: Iterable[tuple[str, RunId]]) -> list[Projection]:
+    return [{"relationType": relation, "toRunId": child} for relation, child in sorted(links)]
 
 
 def _output(streams: Mapping[str, StreamDigest]) -> Projection:
