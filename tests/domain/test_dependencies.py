@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ringback.domain.decide import create, decide
+from ringback.domain.ids import RunId
 from ringback.domain.moments import SECOND
 from ringback.domain.runs import AttemptOutcome, Tick, UpstreamEnded
 from ringback.domain.states import ACTIVE, FailureKind, Status
@@ -26,7 +27,7 @@ A, B = run_id(11), run_id(12)
         *(({A: status}, (A,), "queued") for status in ACTIVE),
     ],
 )
-def test_at_birth(upstream: dict[str, Status], waiting_on: tuple[str, ...], status: str) -> None:
+def test_at_birth(upstream: dict[RunId, Status], waiting_on: tuple[str, ...], status: str) -> None:
     decision = create(queued(waiting_on=tuple(upstream), ready_at=None), upstream, now=NOON)
     assert (decision.run.status, decision.run.waiting_on) == (status, waiting_on)
     assert (decision.run.ready_at == NOON) == (status == "queued" and not waiting_on)

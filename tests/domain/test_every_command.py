@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import get_args
+from typing import Any, get_args
 
 import pytest
 
@@ -100,3 +100,9 @@ def test_cell(command: Command, now: int, status: Status, word: str) -> None:
     has_changed = decision.run != run or bool(decision.events)
     assert has_changed == (word != "same")
     assert {event.type for event in decision.events} <= EVENT_TYPES
+
+
+def test_what_is_no_command_is_a_fault_of_the_program() -> None:
+    unknown: Any = object()
+    with pytest.raises(AssertionError):
+        decide(in_status(Status.QUEUED), unknown, now=NOON)

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from ringback.domain.json_values import DEPTH_MAX, escape, fingerprint, flaws_of, text_flaw
 
@@ -110,6 +110,7 @@ SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False,
 VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 
 
+@settings(max_examples=50)
 @given(VALUES)
 def test_a_round_trip_keeps_the_fingerprint(value: Any) -> None:
     again = json.loads(json.dumps(value, ensure_ascii=False, indent=1))
