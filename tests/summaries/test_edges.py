@@ -61,6 +61,7 @@ def test_unittest(output: str, text: str) -> None:
         ("Tests: 1 passed, 1 total", "exit code 1: Tests: 1 passed, 1 total"),
         ("Other\nTests: 1 passed, 1 total", "exit code 1: Other / Tests: 1 passed, 1 total"),
         ("FAIL unit a.js (5.2 s)\nTest Suites: 1 failed, 1 total\nTests: 0 total", "1 error (a.js)"),
+        ("Other\nTests: 1 passed", "exit code 1: Other / Tests: 1 passed"),
         ('{"numTotalTests": 1}', 'exit code 1: {"numTotalTests": 1}'),
         ('{"numTotalTests": ', 'exit code 1: {"numTotalTests":'),
         ('{"numPassedTests": true, "testResults": [3]}', "no tests ran, exit code 1"),

@@ -39,7 +39,6 @@ class _Reader:
         self._cases: dict[str, int] = {}
         self._totals: dict[str, int] = {}
         self._failed: list[str] = []
-        self._is_report = False
         self._suites: list[Mapping[str, str]] = []
         self._case: Mapping[str, str] | None = None
         self._outcome = "passed"
@@ -55,9 +54,7 @@ class _Reader:
         parser.EndElementHandler = self._end
         parser.Parse(document, True)
 
-    def tally(self) -> Tally | None:
-        if not self._is_report:
-            return None
+    def tally(self) -> Tally:
         return Tally(counts=self._cases or self._totals, failed=self._failed)
 
     def _refuse(self, *_: object) -> None:
@@ -96,7 +93,6 @@ class _Reader:
     def _root(self, name: str, attributes: Mapping[str, str]) -> None:
         if name not in {"testsuites", "testsuite"}:
             raise _RefusedError
-        self._is_report = True
         if "tests" in attributes:
             self._add_totals(attributes)
 

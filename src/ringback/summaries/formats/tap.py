@@ -112,5 +112,5 @@ class _Reader:
     def _read_trailer(self, at: int, word: str, amount: int) -> None:
         if word == "tests":
             self._is_tap, self._at, self._trailer = True, at, {}
-        elif word in _WORDS:
+        else:
             self._trailer[_WORDS[word]] = amount
