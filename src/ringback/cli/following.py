@@ -1,7 +1,6 @@
 """Following one job to its end: a line that moves on a terminal, plain lines in a pipe, JSON lines for programs."""
 
 import sys
-import time
 from typing import Any
 
 from ringback.cli.jobs import progress_text
@@ -13,7 +12,6 @@ from ringback.client.blocking import Job
 from ringback.client.records import Event, JobSnapshot
 
 QUIET_STATUSES = frozenset({"submitted"})
-CLEAR_LINE = "\r\x1b[2K"
 
 
 def follow(session: Session, job: Job, *, show_output: bool) -> JobSnapshot:
@@ -48,7 +46,7 @@ class Lines:
     def __init__(self, session: Session, job: Job, show_output: bool) -> None:
         """Nothing is shown yet."""
         self._out, self._job = session.out, job
-        self._reader = Reader(sys.stdout.write) if show_output else None
+        self._reader = Reader(_to_stdout) if show_output else None
         self._word, self._progress = "queued", ""
 
     def begin(self) -> None:
@@ -85,34 +83,27 @@ class Lines:
 
 
 class Moving(Lines):
-    """One line that is drawn over, at the bottom of the terminal."""
+    """One line that moves at the bottom of the terminal, with the time that has passed."""
 
     def begin(self) -> None:
         """Start the clock."""
-        self._began = time.monotonic()
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+        self._display = Progress(*columns, console=Console(stderr=True), transient=True)
+        self._task = self._display.add_task("")
         self._changed()
+        self._display.start()
 
     def end(self) -> None:
-        """Leave no half line behind."""
-        self._erase()
+        """Take the line away, and show everything that was held back."""
+        self._display.stop()
         super().end()
 
-    def _write(self, stream: str, chunk: bytes) -> None:
-        if self._reader is not None:
-            self._erase()
-            super()._write(stream, chunk)
-            self._changed()
-
     def _changed(self) -> None:
-        elapsed_s = int(time.monotonic() - self._began)
-        word = self._out.status(self._word)
-        text = f"{self._job.id} {word} {elapsed_s}s {self._progress}"
-        sys.stderr.write(f"{CLEAR_LINE}{text.rstrip()}")
-        sys.stderr.flush()
-
-    def _erase(self) -> None:
-        sys.stderr.write(CLEAR_LINE)
-        sys.stderr.flush()
+        text = " ".join(part for part in (self._job.id, plain(self._word), self._progress) if part)
+        self._display.update(self._task, description=text)
 
 
 class Records(Lines):
@@ -128,6 +119,10 @@ class Records(Lines):
 
     def end(self) -> None:
         """Nothing is held back."""
+
+
+def _to_stdout(text: str) -> None:
+    sys.stdout.write(text)  # looked up at each call: a moving display puts its own stream there
 
 
 def _progress_of(data: Any) -> str:

@@ -155,6 +155,11 @@ def run(link: Link, run_id: str, *rest: str) -> Steps[Mapping[str, Any]]:
     return ask(link, requests.run(link, run_id, *rest), _object)
 
 
+def attempts(link: Link, run_id: str) -> Steps[tuple[Mapping[str, Any], ...]]:
+    """A run's attempts, oldest first."""
+    return listed(link, requests.run(link, run_id, "attempts").path, _object, {})
+
+
 def replay(link: Link, run_id: str) -> Steps[records.Replay]:
     """Rebuild a run's output from its events."""
     body = yield from ask(link, requests.run(link, run_id, "replay"), _object)

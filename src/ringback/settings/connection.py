@@ -54,9 +54,9 @@ def find_connection(
     is_local = address is not None and address == recorded
     secret = token or env.get("RINGBACK_TOKEN") or None
     if data is not None and not token and is_local:
-        secret = _owner_token(places) or secret
+        secret = owner_token(places) or secret
     elif secret is None and is_local:
-        secret = _owner_token(places)
+        secret = owner_token(places)
     return Connection(address, secret, project or env.get("RINGBACK_PROJECT") or None, places, is_local)
 
 
@@ -81,7 +81,8 @@ def _checked(url: str) -> str:
     return url.rstrip("/")
 
 
-def _owner_token(places: Places) -> str | None:
+def owner_token(places: Places) -> str | None:
+    """The local owner's token, or None when there is none or it is not ours to read."""
     try:
         return places.token.read_text(encoding="ascii").strip() or None
     except (OSError, UnicodeDecodeError):

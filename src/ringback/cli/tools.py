@@ -1,0 +1,106 @@
+"""Commands about what can be started: init, apply, tools."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ringback.cli.exits import Exit
+from ringback.cli.session import JsonFlag, Session, connected, report
+from ringback.cli.terminal import Terminal, plain
+from ringback.client.records import Change
+
+FileArgument = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="ringback.toml, or its folder.")]
+MARKS = {"added": ("+", "green"), "changed": ("~", "yellow"), "unchanged": ("=", "dim")}
+
+
+@connected()
+def tools(session: Session) -> None:
+    """List the tools that can be started, with their arguments."""
+    found = session.client.tools()
+    if session.out.json_mode:
+        session.out.document({"tools": [tool.raw for tool in found]})
+    elif not found:
+        session.out.note("No tools yet. Write a ringback.toml with `ringback init`, then `ringback apply`.")
+    else:
+        rows = [(tool.name, _arguments(tool.input_schema), tool.description) for tool in found]
+        session.out.table(("TOOL", "ARGUMENTS", "DESCRIPTION"), rows)
+
+
+def _arguments(schema: Mapping[str, Any]) -> str:
+    required = schema.get("required", ())
+    names = schema.get("properties", {})
+    return " ".join(name if name in required else f"[{name}]" for name in names)
+
+
+@connected()
+def apply(
+    session: Session,
+    file: FileArgument = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+) -> None:
+    """Make the tools of ringback.toml current. Jobs that exist keep the definition they were started with."""
+    from ringback.toolfile import ToolFileError, load
+
+    try:
+        definitions = load(file or Path.cwd()).tools
+    except ToolFileError as broken:
+        _report_problems(session.out, broken.problems)
+        raise typer.Exit(Exit.USAGE) from None
+    changes = session.client.apply(definitions, dry_run=dry_run)
+    if session.out.json_mode:
+        session.out.document({"changes": [change.raw for change in changes], "dryRun": dry_run})
+        return
+    for change in changes:
+        _print_change(session.out, change)
+    count = sum(change.change != "unchanged" for change in changes)
+    session.out.line(f"{count} of {len(changes)} {'would change' if dry_run else 'changed'}")
+
+
+def _print_change(out: Terminal, change: Change) -> None:
+    mark, style = MARKS.get(change.change, ("?", "dim"))
+    out.line(out.paint(f"{mark} {plain(change.name)}", style))
+    diff = change.diff if isinstance(change.diff, Mapping | list) else None
+    entries = diff.items() if isinstance(diff, Mapping) else [(None, entry) for entry in diff or ()]
+    for name, entry in entries:
+        label = "" if name is None else f"{plain(name)}: "
+        out.line(f"    {label}{plain(json.dumps(entry, ensure_ascii=False))}")
+
+
+def _report_problems(out: Terminal, problems: Sequence[object]) -> None:
+    if out.json_mode:
+        lines = [str(problem) for problem in problems]
+        out.document(
+            {"error": {"code": "tool_file_invalid", "message": lines[0], "problems": lines, "retryable": False}}
+        )
+        return
+    for problem in problems:
+        out.note(f"ringback: {plain(problem)}")
+
+
+def init(
+    folder: Annotated[Path | None, typer.Argument(metavar="[DIR]", help="The folder; this one if not given.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    json: JsonFlag = False,
+) -> None:
+    """Write a ringback.toml for this folder, with a tool for each way to test, build or lint that is found in it."""
+    from ringback.toolfile import detect, write_file
+
+    out = Terminal(json_mode=json)
+    target = (folder or Path.cwd()).absolute()
+    suggestions = detect(target)
+    try:
+        file = write_file(target, suggestions, force=force)
+    except FileExistsError:
+        report(out, f"{target} has a ringback.toml already; --force overwrites it", code="file_exists")
+        raise typer.Exit(Exit.FAILED) from None
+    except OSError as refused:
+        report(out, f"ringback.toml cannot be written to {target}: {refused.strerror}", code="file_unwritable")
+        raise typer.Exit(Exit.FAILED) from None
+    names = [suggestion.name for suggestion in suggestions]
+    if out.json_mode:
+        out.document({"file": str(file), "tools": names})
+    out.line(f"wrote {file}" + (f" with {', '.join(names)}" if names else "; nothing was recognised, it shows how"))
+    out.line("Next: look through it, then ringback up, and ringback run TOOL")
