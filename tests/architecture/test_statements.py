@@ -6,13 +6,11 @@ import ast
 import re
 from pathlib import Path
 
-import pytest
+from tests.architecture.checkout import at, files, nodes, short, text
 
-from tests.architecture.checkout import PACKAGE, files, short, text, tree
-
-STATEMENTS = tuple(path for path in files(".sql", "src/ringback/store/sql") if "migrations" not in path.parts)
+STATEMENTS = files(".sql", "src/ringback/store/sql")
 STORE = files(".py", "src/ringback/store")
-OUTSIDE = tuple(path for path in files(".py", "src") if path not in STORE)
+SOURCES = files(".py", "src")
 SQL = re.compile(
     r"\s*(SELECT\s.+\sFROM\s|INSERT\s+(OR\s+\w+\s+)?INTO\s|UPDATE\s+\w+\s+SET\s|DELETE\s+FROM\s|"
     r"(CREATE|ALTER|DROP)\s+(TABLE|INDEX|TRIGGER|VIEW)\s|PRAGMA\s|WITH\s+\w+\s+AS\s)",
@@ -20,19 +18,30 @@ SQL = re.compile(
 )
 
 
-@pytest.mark.parametrize("path", STATEMENTS, ids=short)
-def test_a_statement_says_what_it_is_for(path: Path) -> None:
-    assert text(path).lstrip().startswith("--"), "the first line is a comment"
+def _is_used(path: Path) -> bool:
+    """Whether a literal names it, whole or as the first words of a family: `"save_run"`, `f"purge_{part}"`."""
+    words = path.stem.split("_")
+    families = ["_".join(words[:count]) + "_{" for count in range(1, len(words))]
+    spelled = re.compile("|".join((rf'"{re.escape(path.stem)}"', *(rf'f"{re.escape(family)}' for family in families))))
+    return any(spelled.search(text(module)) for module in SOURCES)
 
 
-@pytest.mark.parametrize("path", STATEMENTS, ids=short)
-def test_a_statement_is_used(path: Path) -> None:
-    name = re.compile(rf"\b{re.escape(path.stem)}\b")
-    assert any(name.search(text(module)) for module in STORE), f"nothing in {PACKAGE.name}.store names it"
+def test_every_statement_and_migration_says_what_it_is_for() -> None:
+    written = (*STATEMENTS, *files(".sql", "src/ringback/store/migrations"))
+    assert written
+    assert [short(path) for path in written if not text(path).startswith("--")] == []
 
 
-@pytest.mark.parametrize("path", OUTSIDE, ids=short)
-def test_sql_lives_in_the_store(path: Path) -> None:
-    for node in ast.walk(tree(path)):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            assert not SQL.match(node.value), f"line {node.lineno}"
+def test_every_statement_is_used() -> None:
+    assert [short(path) for path in STATEMENTS if not _is_used(path)] == []
+
+
+def test_sql_lives_in_the_store() -> None:
+    found = [
+        at(path, node)
+        for path in SOURCES
+        if path not in STORE
+        for node in nodes(path)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and SQL.match(node.value)
+    ]
+    assert found == []
