@@ -1,0 +1,293 @@
+"""One run under any sequence of commands at any times: the laws hold, and its events tell all of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ringback.domain.decide import create, decide
+from ringback.domain.errors import CancelRequestedError, IllegalTransitionError, StaleFenceError
+from ringback.domain.events import StoredEvent
+from ringback.domain.ids import InteractionId, RunId
+from ringback.domain.moments import HOUR, MINUTE, SECOND, Micros, Moment
+from ringback.domain.policy import Policy
+from ringback.domain.records import replace
+from ringback.domain.replay import canonical, digest_of, project, projection_of
+from ringback.domain.runs import (
+    Append,
+    Ask,
+    AttemptOutcome,
+    Cancel,
+    CloseInteraction,
+    Command,
+    Decision,
+    EndedAttempt,
+    Lose,
+    NewEvent,
+    NoteChild,
+    NoteDependent,
+    Start,
+    Tick,
+    UpstreamEnded,
+)
+from ringback.domain.states import FailureKind, Status, TimeLimit
+from tests.builders import NOON, FakeClock, claim, policy, queued, run_id, settle, stored
+from tests.properties.laws import check_run, check_step
+
+INPUT = {"mode": "tool", "arguments": {"n": 1}}
+LENGTHS = st.sampled_from([0, 1, SECOND, 10 * SECOND, MINUTE])
+MAYBE_LENGTHS = st.none() | LENGTHS
+UPSTREAM = (run_id(11), run_id(12))
+GONE = {AttemptOutcome.LOST, AttemptOutcome.RELEASED}
+WORKERS_KINDS = st.none() | st.sampled_from([FailureKind.TOOL_ERROR, FailureKind.INTERNAL, FailureKind.INVALID_PARAMS])
+WORKERS_LIMITS = st.none() | st.sampled_from([TimeLimit.ATTEMPT, TimeLimit.IDLE, TimeLimit.DEADLINE])
+DRAWS = st.floats(0, 1, exclude_max=True)
+TEXTS = st.none() | st.sampled_from(["", "x", "größe"])
+FENCES = st.sampled_from([0, 0, 0, 0, -1, 1])  # off the current one
+INTERACTIONS = st.sampled_from([InteractionId(each) for each in ("i1", "i2", "i3")])
+OUTPUT = st.lists(
+    st.tuples(st.sampled_from(["stdout", "stderr"]), st.binary(max_size=4) | st.integers(1, 9)), max_size=3
+)
+
+
+@st.composite
+def policies(draw: st.DrawFn) -> Policy:
+    return policy(
+        attempts=draw(st.integers(1, 4) | st.just(12)),
+        delay=draw(LENGTHS),
+        jitter=draw(MAYBE_LENGTHS),
+        attempt=draw(MAYBE_LENGTHS),
+        queue=draw(MAYBE_LENGTHS),
+        cancel_grace=draw(LENGTHS),
+        is_idempotent=draw(st.booleans()),
+        retry_on_lost=draw(st.booleans()),
+    )
+
+
+class OneRun(RuleBasedStateMachine):
+    """Keeps of the run what a store would keep, and beside it what the laws about its past need."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.clock = FakeClock()
+        self.run = queued(ready_at=None, event_sequence=0)
+        self.events: list[StoredEvent] = []
+        self.attempts: list[EndedAttempt] = []
+        self.links: list[tuple[str, RunId]] = []
+        self.begun: list[int] = []
+        self.claims = 0
+
+    @initialize(
+        limits=policies(),
+        deadline=MAYBE_LENGTHS,
+        not_before=MAYBE_LENGTHS,
+        upstream=st.fixed_dictionaries({each: st.sampled_from(Status) for each in UPSTREAM}) | st.just({}),
+        runs_always=st.booleans(),
+    )
+    def is_born(
+        self,
+        limits: Policy,
+        deadline: Micros | None,
+        not_before: Micros | None,
+        upstream: dict[RunId, Status],
+        runs_always: bool,
+    ) -> None:
+        born = queued(
+            ready_at=None,
+            event_sequence=0,
+            policy=limits,
+            deadline_at=None if deadline is None else NOON + deadline,
+            not_before=None if not_before is None else NOON + not_before,
+            waiting_on=tuple(upstream),
+            runs_always=runs_always,
+        )
+        self.keep(create(born, upstream, now=NOON))
+
+    def keep(self, decision: Decision) -> None:
+        self.events += stored(decision.events, after=len(self.events), now=self.clock.now())
+        self.run = replace(decision.run, event_sequence=len(self.events), version=self.run.version + 1)
+        if decision.ended is not None:
+            self.attempts.append(decision.ended)
+        for event in decision.events:
+            if event.type == "link.created":
+                self.links.append((event.body["relationType"], event.body["toRunId"]))
+
+    def obey(self, command: Command) -> bool:
+        """Decide `command`, check the step, keep it; whether it was accepted."""
+        before, now = self.run, self.clock.now()
+        untouched = replace(before)
+        try:
+            decision = decide(before, command, now=now)
+        except (StaleFenceError, CancelRequestedError, IllegalTransitionError):
+            assert self.run == untouched, "a refused command changes nothing"
+            return False
+        assert decision == decide(before, command, now=now), "the same arguments, the same decision"
+        check_step(before, command, decision)
+        if any(event.type == "attempt.started" for event in decision.events):
+            self.check_may_begin(decision)
+        self.keep(decision)
+        return True
+
+    def check_may_begin(self, decision: Decision) -> None:
+        run = decision.run
+        assert run.cancellation is None, "no attempt starts after an accepted stop"
+        assert run.fence > max(self.begun, default=0)
+        self.begun.append(run.fence)
+        gone = [each for each in self.attempts if each.outcome in GONE and each.attempt.started_at is not None]
+        if gone:
+            assert run.policy.may_repeat_after_loss, "work that may have begun is not begun again"
+        most = run.policy.retry.attempts_max
+        if run.policy.may_repeat_after_loss:
+            most = max(most, run.policy.attempts_after_loss_max)
+        assert len(self.begun) <= most
+
+    def fence(self, off: int) -> int:
+        return self.run.fence + off
+
+    # --- commands ---
+
+    @rule(by=LENGTHS | st.just(HOUR))
+    def time_passes(self, by: Micros) -> None:
+        self.clock.advance(by)
+
+    @precondition(lambda self: self.run.timer_at is not None)
+    @rule(early=st.sampled_from([0, 1]))
+    def it_is_time(self, early: Micros) -> None:
+        due: Moment = self.run.timer_at or 0
+        self.clock.advance(max(0, due - early - self.clock.now()))
+
+    @rule()
+    def claimed(self) -> None:
+        self.claims += 1
+        run, now = self.run, self.clock.now()
+        accepted = self.obey(claim(self.claims))
+        assert accepted == (run.ready_at is not None and run.ready_at <= now)
+
+    @rule(off=FENCES)
+    def started(self, off: int) -> None:
+        self.obey(Start(self.fence(off)))
+
+    @precondition(lambda self: self.run.status in (Status.QUEUED, Status.RETRYING))
+    @rule()
+    def claimed_and_started(self) -> None:
+        self.claimed()
+        self.started(0)
+
+    @rule(
+        off=FENCES,
+        output=OUTPUT,
+        done=st.none() | st.integers(0, 2),
+        delivered=st.booleans(),
+        acknowledged=st.booleans(),
+    )
+    def appended(
+        self, off: int, output: list[tuple[str, bytes | int]], done: int | None, delivered: bool, acknowledged: bool
+    ) -> None:
+        events = tuple(_output(stream, what) for stream, what in output)
+        progress = None if done is None else {"done": done}
+        self.obey(Append(self.fence(off), events, progress, delivered, acknowledged))
+
+    @rule(
+        off=FENCES,
+        outcome=st.sampled_from([each for each in AttemptOutcome if each is not AttemptOutcome.LOST]),
+        facts=st.fixed_dictionaries(
+            {
+                "draw": DRAWS,
+                "result": st.sampled_from([{}, {"exitCode": 1}]),
+                "summary": TEXTS,
+                "error": TEXTS,
+                "error_kind": WORKERS_KINDS,
+                "time_limit": WORKERS_LIMITS,
+                "was_forced": st.booleans(),
+                "is_retryable": st.sampled_from([True, True, False]),
+            }
+        ),
+    )
+    def settled(self, off: int, outcome: AttemptOutcome, facts: dict[str, Any]) -> None:
+        self.obey(settle(outcome, fence=self.fence(off), **facts))
+
+    @rule(off=FENCES, draw=DRAWS)
+    def lost(self, off: int, draw: float) -> None:
+        self.obey(Lose(self.fence(off), "its lease expired", draw))
+
+    @rule(by=TEXTS)
+    def stopped(self, by: str | None) -> None:
+        status = self.run.status
+        assert self.obey(Cancel(by, None))
+        may_go_on = status in (Status.RUNNING, Status.CANCELING)
+        assert self.run.is_terminal or (may_go_on and self.run.status is Status.CANCELING)
+
+    @rule(upstream=st.sampled_from(UPSTREAM), has_succeeded=st.booleans())
+    def upstream_ended(self, upstream: RunId, has_succeeded: bool) -> None:
+        assert self.obey(UpstreamEnded(upstream, has_succeeded))
+        assert upstream not in self.run.waiting_on
+
+    @rule(interaction=INTERACTIONS, is_blocking=st.booleans())
+    def asked(self, interaction: InteractionId, is_blocking: bool) -> None:
+        self.obey(Ask(interaction, is_blocking, "approval"))
+
+    @rule(interaction=INTERACTIONS, status=st.sampled_from(["answered", "rejected", "expired", "withdrawn"]))
+    def closed(self, interaction: InteractionId, status: str) -> None:
+        assert self.obey(CloseInteraction(interaction, status))
+
+    @rule()
+    def ticked(self) -> None:
+        assert self.obey(Tick())
+        assert self.run.timer_at is None or self.run.timer_at > self.clock.now(), "what was due was done"
+
+    @rule()
+    def got_a_dependent(self) -> None:
+        assert self.obey(NoteDependent())
+
+    @rule(off=FENCES, number=st.integers(20, 22))
+    def got_a_child(self, off: int, number: int) -> None:
+        self.obey(NoteChild(self.fence(off), run_id(number), "tool_subrun"))
+
+    # --- laws ---
+
+    @invariant()
+    def the_run_is_lawful(self) -> None:
+        if self.events:
+            check_run(self.run, self.clock.now())
+
+    @invariant()
+    def attempts_are_counted_once(self) -> None:
+        numbers = [each.attempt.attempt_no for each in self.attempts]
+        assert numbers == list(range(1, self.run.attempts_done + 1))
+        fences = [each.attempt.fence for each in self.attempts]
+        assert fences == sorted(set(fences))
+
+    @invariant()
+    def events_tell_all(self) -> None:
+        if not self.events:
+            return
+        at = self.run.result_sequence
+        recorded = projection_of(
+            self.run,
+            INPUT,
+            self.attempts,
+            result=None if at is None else self.events[at - 1].body,
+            output={stream: self.digest(stream) for stream in ("stdout", "stderr")},
+            links=self.links,
+        )
+        assert canonical(project(INPUT, self.events)) == canonical(recorded)
+        assert at is None or self.events[at - 1].type == "tool_result"
+
+    def digest(self, stream: str) -> Any:
+        mine = [event for event in self.events if event.body.get("stream") == stream]
+        return digest_of(
+            [event.data for event in mine if event.data is not None],
+            dropped_bytes=sum(event.body.get("bytes", 0) for event in mine),
+        )
+
+
+def _output(stream: str, what: bytes | int) -> NewEvent:
+    if isinstance(what, int):
+        return NewEvent("output.dropped", {"stream": stream, "offset": 0, "bytes": what})
+    return NewEvent("output.chunk", {"stream": stream, "offset": 0}, what)
+
+
+TestOneRun = OneRun.TestCase
+TestOneRun.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
