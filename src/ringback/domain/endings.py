@@ -6,12 +6,12 @@ is depends on the outcome, on whether a stop was accepted, and on the policy; no
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ringback.domain.errors import IllegalTransitionError
 from ringback.domain.moments import Moment
 from ringback.domain.policy import UNSTARTED_ATTEMPTS_MAX
+from ringback.domain.records import replace
 from ringback.domain.runs import (
     AttemptOutcome,
     AttemptReason,

@@ -1,7 +1,7 @@
 """A run, its current attempt, and the commands that can change it. Data only: `decide` holds the rules.
 
 A run's creation facts (input, profile, tags …) never change and live apart in `RunFacts`, so that a step of the state machine
-neither loads nor writes them.
+neither loads nor writes them. Records that are copied on the way are not slotted; `records` says why.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class AttemptOutcome(StrEnum):
     LOST = "lost"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Attempt:
     """One execution. `fence` grows with every claim of the run; whoever writes for an attempt shows it."""
 
@@ -62,7 +62,7 @@ class EndedAttempt:
     error: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Cancellation:
     """The evidence of a stop: asked for, delivered to the work, acknowledged by it."""
 
@@ -82,7 +82,7 @@ class Blocking:
     since: Moment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Run:
     """One run as last decided.
 
@@ -146,7 +146,7 @@ class Run:
         return self.attempts_done + (self.attempt is not None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunFacts:
     """What was true at creation and stays so: the snapshots and where the run came from."""
 
@@ -180,7 +180,7 @@ class NewEvent:
     data: bytes | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Decision:
     """A run as it should become, and what is to be recorded with it, oldest first."""
 

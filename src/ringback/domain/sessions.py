@@ -7,18 +7,19 @@ of the old one alive. A session that is over never comes back; its worker attach
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.admission import offer_of
 from ringback.domain.errors import SessionExpiredError
 from ringback.domain.ids import SessionId
 from ringback.domain.moments import Micros, Moment
+from ringback.domain.records import replace
 
 PROTOCOL_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Session:
     """One attach of one worker process. `ended_at` is set once, whether it detached or fell silent."""
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ringback.domain.moments import Moment
+from ringback.domain.records import replace
 from ringback.domain.runs import BACKSTOP, Run
 from ringback.domain.states import WAITING, Status
 

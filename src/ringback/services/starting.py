@@ -7,7 +7,7 @@ request with the same key, however close behind, meets the first one's record on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from ringback.domain.admission import lane_of
@@ -19,6 +19,7 @@ from ringback.domain.ids import ProjectId, RunId, run_id_of
 from ringback.domain.json_values import fingerprint, flaws_of
 from ringback.domain.moments import Moment, parse_moment
 from ringback.domain.policy import policy_of
+from ringback.domain.records import replace
 from ringback.domain.runs import NoteChild, NoteDependent, Run, RunFacts
 from ringback.domain.states import Status
 from ringback.ports.clock import Ids

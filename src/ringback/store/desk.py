@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.errors import NotFoundError
 from ringback.domain.idempotency import KeyRecord, KeyRef
 from ringback.domain.ids import RunId, SessionId
 from ringback.domain.moments import Moment
+from ringback.domain.records import replace
 from ringback.domain.runs import Decision, Run, RunFacts
 from ringback.domain.sessions import Session
 from ringback.domain.states import Status

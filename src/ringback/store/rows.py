@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -11,6 +11,7 @@ import msgspec
 from ringback.domain.events import StoredEvent
 from ringback.domain.ids import RunId
 from ringback.domain.policy import Policy, policy_of
+from ringback.domain.records import made
 from ringback.domain.runs import (
     Attempt,
     AttemptOutcome,
@@ -107,46 +108,31 @@ def values_of_new_run(run: Run, facts: RunFacts) -> dict[str, Any]:
 
 
 def run_of(row: Row) -> Run:
-    waiting_on, attempt = row["waiting_on"], row["attempt"]
-    cancellation, blocking, progress = row["cancellation"], row["blocking"], row["progress"]
-    failure_kind, end_reason, time_limit = row["failure_kind"], row["end_reason"], row["time_limit"]
-    return Run(
-        run_id=row["run_id"],
-        project_id=row["project_id"],
-        tool=row["tool"],
-        lane=row["lane"],
-        status=_STATUS[row["status"]],
-        policy=policy_from(row["policy"]),
-        created_at=row["created_at"],
-        thread_id=row["thread_id"],
-        not_before=row["not_before"],
-        deadline_at=row["deadline_at"],
-        runs_always=bool(row["runs_always"]),
-        waiting_on=() if waiting_on is None else tuple(_decode(waiting_on)),
-        version=row["version"],
-        event_sequence=row["event_sequence"],
-        fence=row["fence"],
-        attempt=None if attempt is None else _attempt(attempt),
-        attempts_done=row["attempts_done"],
-        next_reason=_REASON[row["next_reason"]],
-        backoff_until=row["backoff_until"],
-        ready_at=row["ready_at"],
-        timer_at=row["timer_at"],
-        started_at=row["started_at"],
-        ended_at=row["ended_at"],
-        failure_kind=None if failure_kind is None else FailureKind(failure_kind),
-        end_reason=None if end_reason is None else EndReason(end_reason),
-        time_limit=None if time_limit is None else TimeLimit(time_limit),
-        error=row["error"],
-        summary=row["summary"],
-        progress=None if progress is None else _decode(progress),
-        result_sequence=row["result_sequence"],
-        cancellation=None if cancellation is None else _cancellation(cancellation),
-        blocking=None if blocking is None else _blocking(blocking),
-        open_interactions=row["open_interactions"],
-        dependents=row["dependents"],
-        children=row["children"],
-    )
+    fields = dict(row)
+    for column in ("session_id", "priority"):  # in the row for its indexes alone
+        del fields[column]
+    fields["status"] = _STATUS[fields["status"]]
+    fields["policy"] = policy_from(fields["policy"])
+    fields["next_reason"] = _REASON[fields["next_reason"]]
+    fields["runs_always"] = bool(fields["runs_always"])
+    waiting_on = fields["waiting_on"]
+    fields["waiting_on"] = () if waiting_on is None else tuple(_decode(waiting_on))
+    for column, read in _READ_OPTIONAL:
+        value = fields[column]
+        if value is not None:
+            fields[column] = read(value)
+    return made(Run, fields)
+
+
+_READ_OPTIONAL: tuple[tuple[str, Callable[[Any], Any]], ...] = (
+    ("attempt", _attempt),
+    ("failure_kind", FailureKind),
+    ("end_reason", EndReason),
+    ("time_limit", TimeLimit),
+    ("progress", _decode),
+    ("cancellation", _cancellation),
+    ("blocking", _blocking),
+)
 
 
 def values_of_facts(facts: RunFacts) -> dict[str, Any]:
