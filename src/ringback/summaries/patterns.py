@@ -4,7 +4,7 @@ Python's engine backtracks, cannot be interrupted and holds the interpreter whil
 refused at definition time unless its cost stays polynomial: no repeated group that itself repeats or chooses,
 no back-references, few repeats whose end is open. A repeat is *guarded* when what follows cannot be matched by
 what it repeats (`\\d+ passed`): only one end is possible and backtracking finds nothing. The rest, the degree,
-decides how long a line may be and how many lines fit the budget, so the whole search ends within about a second.
+decides how long a line may be and how many lines fit the budget, so the whole search ends within a second or two.
 """
 
 from __future__ import annotations
