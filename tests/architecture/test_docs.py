@@ -5,12 +5,14 @@ from __future__ import annotations
 import ast
 import json
 import re
+import shlex
 import subprocess
 import tomllib
 from pathlib import Path
 
 import pytest
 
+from ringback.cli.main import ENTRIES, load
 from tests.architecture import markdown
 from tests.architecture.checkout import ROOT, files, short, text
 
@@ -18,7 +20,6 @@ DOCUMENTS = files(".md")
 READMES = (ROOT / "README.md", ROOT / "README.zh-CN.md")
 RECORDS = tuple(path for path in files(".md", "docs/decisions") if path.stem[0].isdigit())
 RECORD_WORDS_MAX = 400  # about a page
-SHELLS = frozenset({"sh", "bash", "shell", "console"})
 
 
 def _parse(fence: markdown.Fence) -> None:
@@ -30,7 +31,7 @@ def _parse(fence: markdown.Fence) -> None:
             tomllib.loads(fence.code)
         case "json":
             json.loads(fence.code)
-        case language if language in SHELLS:
+        case language if language in markdown.SHELLS:
             checked = subprocess.run(["bash", "-n"], input=fence.code, capture_output=True, text=True, check=False)
             assert checked.returncode == 0, checked.stderr
         case _:
@@ -73,13 +74,33 @@ def test_both_readmes_tell_the_same() -> None:
 
 def test_named_targets_exist_and_ci_calls_only_named_ones() -> None:
     existing = set(re.findall(r"^([a-z]+):", text(ROOT / "Makefile"), re.MULTILINE))
-    for path in DOCUMENTS:
-        named = set(re.findall(r"\bmake ([a-z]+)\b", " ".join(re.findall(r"`[^`]+`", text(path)))))
-        assert named <= existing, short(path)
-    script = [line for line in text(ROOT / ".ci" / "run").splitlines() if line and not line.startswith("#")]
-    called = {target for line in script for target in re.findall(r"\bmake ([a-z]+)", line)}
+    named = [(path, line.split()[1]) for path in DOCUMENTS for line in markdown.read(path).commands("make")]
+    assert [f"{short(path)}: make {target}" for path, target in named if target not in existing] == []
+    script = [line for line in text(ROOT / ".ci" / "run").splitlines() if not line.startswith("#")]
+    called = set(re.findall(r"\bmake ([a-z]+)", "\n".join(script)))
     assert called == {"test"}
-    assert all(f"make {target}" in text(path) for path in READMES for target in called)
+    for path in READMES:
+        assert called <= {target for document, target in named if document == path}
+
+
+def _misuse(line: str) -> str | None:
+    """What is wrong with a call of the command line, judged by the command's own parameters."""
+    words = shlex.split(line.partition(" #")[0].rstrip(" &").split("|")[0])
+    name = words[1] if len(words) > 1 else ""
+    if name not in ENTRIES:
+        return None if name in {"--version", "--help", ""} else "no such command"
+    command = load(name)
+    known = {option for parameter in command.params for option in parameter.opts} | {"--help", "--json"}
+    if ENTRIES[name].forwards or hasattr(command, "commands"):
+        return None
+    unknown = [word for word in words[2:] if word.startswith("-") and word.partition("=")[0] not in known]
+    return f"no such option: {unknown[0]}" if unknown else None
+
+
+def test_documents_call_commands_that_exist() -> None:
+    lines = [(path, line) for path in DOCUMENTS for line in markdown.read(path).commands("ringback")]
+    assert len(lines) > 10
+    assert [f"{short(path)}: {line}: {flaw}" for path, line in lines if (flaw := _misuse(line))] == []
 
 
 def test_the_changelog_collects_what_is_not_released() -> None:
