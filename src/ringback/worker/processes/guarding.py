@@ -153,11 +153,11 @@ class Guard:
         exited = [ward for ward in self._wards.values() if ward.has_exited()]
         while self._adopt():
             continue
-        for ward in exited:
-            if ward.kill_since is None:
-                self._see_off(ward)
         for ward in [ward for ward in self._wards.values() if ward.kill_since is not None]:
             self._kill(ward)
+        for ward in exited:
+            if ward.kill_since is None and ward.number in self._wards:
+                self._see_off(ward)
         if not self._wards:
             for stray in filter(None, map(procfs.process, self._orphans)):
                 procfs.send_signal(stray, signal.SIGKILL)
