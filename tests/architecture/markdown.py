@@ -39,7 +39,7 @@ class Document:
         """Every line of shell code, and every code span, that calls `program`, without a prompt before it."""
         lines = [line for fence in self.fences if fence.language in SHELLS for line in fence.code.splitlines()]
         called = (line.strip().removeprefix("$ ") for line in (*lines, *self.spans))
-        return tuple(line for line in called if line.split()[:1] == [program])
+        return tuple(line for line in called if line.split()[:1] == [program] and " " in line)
 
 
 def read(path: Path) -> Document:
