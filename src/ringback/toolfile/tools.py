@@ -84,7 +84,7 @@ def refuse_collisions(tables: Iterable[tuple[Table, dict[str, Any]]]) -> None:
 
 def _description(table: Table, profile: dict[str, Any]) -> str:
     text = table.text("description", length_max=_DESCRIPTION_MAX).strip()
-    if "description" in table.data and not text:
+    if not text and isinstance(table.data.get("description"), str):
         table.note("description", "empty: it tells a model when to call the tool; leave the key out for a plain one")
     return text or f"Runs `{_shown(profile['command'])}`."
 

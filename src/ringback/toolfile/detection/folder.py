@@ -16,21 +16,12 @@ from typing import Any, Final
 DEPTH_MAX: Final = 3
 _FOLDERS_MAX: Final = 2_000
 _BYTES_MAX: Final = 1024 * 1024
-_SKIPPED: Final = frozenset(
-    [
-        "__pycache__",
-        "bower_components",
-        "build",
-        "coverage",
-        "dist",
-        "env",
-        "node_modules",
-        "obj",
-        "out",
-        "site-packages",
-    ]
-    + ["target", "third_party", "vendor", "venv"]
-)
+# fmt: off
+_SKIPPED: Final = frozenset([
+    "__pycache__", "bower_components", "build", "coverage", "dist", "env", "node_modules", "obj", "out", "site-packages",
+    "target", "third_party", "vendor", "venv",
+])
+# fmt: on
 _COMMENT: Final = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 

@@ -22,16 +22,16 @@ _RUNNERS: Final = (
 def detect_python(folder: Folder) -> Iterator[Suggestion]:
     if not folder.has(*_MANIFESTS, "requirements.txt") and not (folder.is_root and _test_files(folder)):
         return
-    pyproject = folder.toml("pyproject.toml")
+    tool = table(folder.toml("pyproject.toml"), "tool")
     prefix, through = _prefix(folder)
     if reason := _pytest_reason(folder):
         yield _pytest(prefix, through, reason)
     elif tests := _test_files(folder):
         yield _unittest(prefix, through, tests)
     yield from _sessions(folder)
-    if table(pyproject, "tool", "ruff") or folder.has("ruff.toml", ".ruff.toml"):
+    if "ruff" in tool or folder.has("ruff.toml", ".ruff.toml"):
         yield _checker("lint", "ruff", ("ruff", "check"), prefix, through)
-    if table(pyproject, "tool", "mypy") or folder.has("mypy.ini", ".mypy.ini"):
+    if "mypy" in tool or folder.has("mypy.ini", ".mypy.ini"):
         yield _checker("typecheck", "mypy", ("mypy", "."), prefix, through)
 
 
@@ -81,7 +81,7 @@ def _checker(name: str, kind: str, command: tuple[str, ...], prefix: tuple[str, 
 def _sessions(folder: Folder) -> Iterator[Suggestion]:
     if (
         "tox" in folder.sections("tox.ini")
-        or table(folder.toml("pyproject.toml"), "tool", "tox")
+        or "tox" in table(folder.toml("pyproject.toml"), "tool")
         or folder.has("tox.toml")
     ):
         yield Suggestion(
