@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from hypothesis import settings, strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from ringback.domain.decide import create, decide
 from ringback.domain.errors import CancelRequestedError, IllegalTransitionError, StaleFenceError
@@ -32,23 +32,48 @@ from ringback.domain.runs import (
     Tick,
     UpstreamEnded,
 )
-from ringback.domain.states import FailureKind, Status, TimeLimit
-from tests.builders import NOON, FakeClock, claim, policy, queued, run_id, settle, stored
+from ringback.domain.states import WAITING, FailureKind, Status, TimeLimit
+from tests.builders import FakeClock, claim, policy, queued, run_id, settle, stored
 from tests.properties.laws import check_run, check_step
 
 INPUT = {"mode": "tool", "arguments": {"n": 1}}
 LENGTHS = st.sampled_from([0, 1, SECOND, 10 * SECOND, MINUTE])
-MAYBE_LENGTHS = st.none() | LENGTHS
+MAYBE_LENGTHS = st.sampled_from([None, None, None, None, 0, 1, SECOND, MINUTE, HOUR])
 UPSTREAM = (run_id(11), run_id(12))
+UPSTREAMS: st.SearchStrategy[dict[RunId, Status]] = st.one_of(
+    *[st.just(dict[RunId, Status]())] * 3, st.fixed_dictionaries({each: st.sampled_from(Status) for each in UPSTREAM})
+)
 GONE = {AttemptOutcome.LOST, AttemptOutcome.RELEASED}
 WORKERS_KINDS = st.none() | st.sampled_from([FailureKind.TOOL_ERROR, FailureKind.INTERNAL, FailureKind.INVALID_PARAMS])
 WORKERS_LIMITS = st.none() | st.sampled_from([TimeLimit.ATTEMPT, TimeLimit.IDLE, TimeLimit.DEADLINE])
 DRAWS = st.floats(0, 1, exclude_max=True)
 TEXTS = st.none() | st.sampled_from(["", "x", "größe"])
+OFTEN = st.sampled_from([True, True, True, False])
+RARELY = st.sampled_from([False, False, True])
 FENCES = st.sampled_from([0, 0, 0, 0, -1, 1])  # off the current one
 INTERACTIONS = st.sampled_from([InteractionId(each) for each in ("i1", "i2", "i3")])
+ANY_TIME = st.one_of(
+    st.builds(UpstreamEnded, st.sampled_from(UPSTREAM), st.booleans()),
+    st.builds(Ask, INTERACTIONS, st.booleans(), st.just("approval")),
+    st.builds(CloseInteraction, INTERACTIONS, st.sampled_from(["answered", "rejected", "expired", "withdrawn"])),
+    st.builds(NoteDependent),
+    st.builds(Tick),
+)
 OUTPUT = st.lists(
     st.tuples(st.sampled_from(["stdout", "stderr"]), st.binary(max_size=4) | st.integers(1, 9)), max_size=3
+)
+OUTCOMES = st.sampled_from([each for each in AttemptOutcome if each is not AttemptOutcome.LOST])
+SETTLED = st.fixed_dictionaries(
+    {
+        "draw": DRAWS,
+        "result": st.sampled_from([{}, {"exitCode": 1}]),
+        "summary": TEXTS,
+        "error": TEXTS,
+        "error_kind": WORKERS_KINDS,
+        "time_limit": WORKERS_LIMITS,
+        "was_forced": st.booleans(),
+        "is_retryable": st.sampled_from([True, True, False]),
+    }
 )
 
 
@@ -66,6 +91,17 @@ def policies(draw: st.DrawFn) -> Policy:
     )
 
 
+BIRTHS = st.fixed_dictionaries(
+    {
+        "policy": policies(),
+        "deadline": MAYBE_LENGTHS,
+        "not_before": MAYBE_LENGTHS,
+        "upstream": UPSTREAMS,
+        "runs_always": st.booleans(),
+    }
+)
+
+
 class OneRun(RuleBasedStateMachine):
     """Keeps of the run what a store would keep, and beside it what the laws about its past need."""
 
@@ -79,31 +115,21 @@ class OneRun(RuleBasedStateMachine):
         self.begun: list[int] = []
         self.claims = 0
 
-    @initialize(
-        limits=policies(),
-        deadline=MAYBE_LENGTHS,
-        not_before=MAYBE_LENGTHS,
-        upstream=st.fixed_dictionaries({each: st.sampled_from(Status) for each in UPSTREAM}) | st.just({}),
-        runs_always=st.booleans(),
-    )
-    def is_born(
-        self,
-        limits: Policy,
-        deadline: Micros | None,
-        not_before: Micros | None,
-        upstream: dict[RunId, Status],
-        runs_always: bool,
-    ) -> None:
+    @initialize(facts=BIRTHS)
+    def is_born(self, facts: dict[str, Any]) -> None:
+        deadline, not_before = facts["deadline"], facts["not_before"]
+        now = self.clock.now()
         born = queued(
             ready_at=None,
             event_sequence=0,
-            policy=limits,
-            deadline_at=None if deadline is None else NOON + deadline,
-            not_before=None if not_before is None else NOON + not_before,
-            waiting_on=tuple(upstream),
-            runs_always=runs_always,
+            created_at=now,
+            policy=facts["policy"],
+            deadline_at=None if deadline is None else now + deadline,
+            not_before=None if not_before is None else now + not_before,
+            waiting_on=tuple(facts["upstream"]),
+            runs_always=facts["runs_always"],
         )
-        self.keep(create(born, upstream, now=NOON))
+        self.keep(create(born, facts["upstream"], now=now))
 
     def keep(self, decision: Decision) -> None:
         self.events += stored(decision.events, after=len(self.events), now=self.clock.now())
@@ -148,32 +174,40 @@ class OneRun(RuleBasedStateMachine):
 
     # --- commands ---
 
-    @rule(by=LENGTHS | st.just(HOUR))
+    @rule(by=LENGTHS)
     def time_passes(self, by: Micros) -> None:
         self.clock.advance(by)
 
-    @precondition(lambda self: self.run.timer_at is not None)
-    @rule(early=st.sampled_from([0, 1]))
-    def it_is_time(self, early: Micros) -> None:
+    def it_is_time(self) -> None:
         due: Moment = self.run.timer_at or 0
-        self.clock.advance(max(0, due - early - self.clock.now()))
+        self.clock.advance(max(0, due - self.clock.now()))
 
-    @rule()
     def claimed(self) -> None:
         self.claims += 1
         run, now = self.run, self.clock.now()
         accepted = self.obey(claim(self.claims))
         assert accepted == (run.ready_at is not None and run.ready_at <= now)
 
-    @rule(off=FENCES)
-    def started(self, off: int) -> None:
+    @rule(off=FENCES, is_claimed=st.booleans())
+    def started(self, off: int, is_claimed: bool) -> None:
+        if is_claimed:
+            self.claimed()
         self.obey(Start(self.fence(off)))
 
-    @precondition(lambda self: self.run.status in (Status.QUEUED, Status.RETRYING))
-    @rule()
-    def claimed_and_started(self) -> None:
-        self.claimed()
-        self.started(0)
+    @rule(is_started=OFTEN, next_run=BIRTHS)
+    def goes_on(self, is_started: bool, next_run: dict[str, Any]) -> None:
+        """The next attempt begins, as soon as it can, and after the end the next run: else few sequences got that far."""
+        if self.run.is_terminal:
+            self.events, self.attempts, self.links, self.begun = [], [], [], []
+            self.is_born(next_run)
+        for upstream in self.run.waiting_on:
+            self.obey(UpstreamEnded(upstream, has_succeeded=True))
+        if self.run.ready_at is None and self.run.status in WAITING:
+            self.ticked(is_ticked=True)
+        if self.run.ready_at is not None:
+            self.claimed()
+        if self.run.status is Status.SUBMITTED and is_started:
+            self.started(0, is_claimed=False)
 
     @rule(
         off=FENCES,
@@ -189,57 +223,41 @@ class OneRun(RuleBasedStateMachine):
         progress = None if done is None else {"done": done}
         self.obey(Append(self.fence(off), events, progress, delivered, acknowledged))
 
-    @rule(
-        off=FENCES,
-        outcome=st.sampled_from([each for each in AttemptOutcome if each is not AttemptOutcome.LOST]),
-        facts=st.fixed_dictionaries(
-            {
-                "draw": DRAWS,
-                "result": st.sampled_from([{}, {"exitCode": 1}]),
-                "summary": TEXTS,
-                "error": TEXTS,
-                "error_kind": WORKERS_KINDS,
-                "time_limit": WORKERS_LIMITS,
-                "was_forced": st.booleans(),
-                "is_retryable": st.sampled_from([True, True, False]),
-            }
-        ),
-    )
+    @rule(off=FENCES, outcome=OUTCOMES, facts=SETTLED)
     def settled(self, off: int, outcome: AttemptOutcome, facts: dict[str, Any]) -> None:
         self.obey(settle(outcome, fence=self.fence(off), **facts))
+
+    @rule(facts=SETTLED, next_run=BIRTHS)
+    def failed_and_went_on(self, facts: dict[str, Any], next_run: dict[str, Any]) -> None:
+        self.obey(settle(AttemptOutcome.FAILED, fence=self.run.fence, **facts))
+        self.goes_on(is_started=True, next_run=next_run)
 
     @rule(off=FENCES, draw=DRAWS)
     def lost(self, off: int, draw: float) -> None:
         self.obey(Lose(self.fence(off), "its lease expired", draw))
 
-    @rule(by=TEXTS)
-    def stopped(self, by: str | None) -> None:
+    @rule(by=TEXTS, is_meant=RARELY)
+    def stopped(self, by: str | None, is_meant: bool) -> None:
+        if not is_meant:  # it ends most runs, so it must not come too often
+            return
         status = self.run.status
         assert self.obey(Cancel(by, None))
         may_go_on = status in (Status.RUNNING, Status.CANCELING)
         assert self.run.is_terminal or (may_go_on and self.run.status is Status.CANCELING)
 
-    @rule(upstream=st.sampled_from(UPSTREAM), has_succeeded=st.booleans())
-    def upstream_ended(self, upstream: RunId, has_succeeded: bool) -> None:
-        assert self.obey(UpstreamEnded(upstream, has_succeeded))
-        assert upstream not in self.run.waiting_on
+    @rule(is_ticked=OFTEN)
+    def ticked(self, is_ticked: bool) -> None:
+        self.it_is_time()
+        if is_ticked:
+            assert self.obey(Tick())
+            assert self.run.timer_at is None or self.run.timer_at > self.clock.now(), "what was due was done"
 
-    @rule(interaction=INTERACTIONS, is_blocking=st.booleans())
-    def asked(self, interaction: InteractionId, is_blocking: bool) -> None:
-        self.obey(Ask(interaction, is_blocking, "approval"))
-
-    @rule(interaction=INTERACTIONS, status=st.sampled_from(["answered", "rejected", "expired", "withdrawn"]))
-    def closed(self, interaction: InteractionId, status: str) -> None:
-        assert self.obey(CloseInteraction(interaction, status))
-
-    @rule()
-    def ticked(self) -> None:
-        assert self.obey(Tick())
-        assert self.run.timer_at is None or self.run.timer_at > self.clock.now(), "what was due was done"
-
-    @rule()
-    def got_a_dependent(self) -> None:
-        assert self.obey(NoteDependent())
+    @rule(command=ANY_TIME)
+    def others_spoke(self, command: Command) -> None:
+        accepted = self.obey(command)
+        assert accepted or isinstance(command, Ask)
+        if isinstance(command, UpstreamEnded):
+            assert command.upstream_id not in self.run.waiting_on
 
     @rule(off=FENCES, number=st.integers(20, 22))
     def got_a_child(self, off: int, number: int) -> None:
@@ -290,4 +308,4 @@ def _output(stream: str, what: bytes | int) -> NewEvent:
 
 
 TestOneRun = OneRun.TestCase
-TestOneRun.settings = settings(max_examples=150, stateful_step_count=40, deadline=None)
+TestOneRun.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
