@@ -299,6 +299,7 @@ def test_check_reports_everything_at_once() -> None:
 def test_check_survives_a_schema_without_properties() -> None:
     assert check_template({"command": ["x"]}, {}) == ()
     assert check_template({"command": ["x", "{a}"]}, {"properties": {"a": True}}) == ()
+    assert len(check_template({"command": ["x", "-q{a}"]}, {"properties": {"a": True}})) == 1
 
 
 # --- laws

@@ -75,7 +75,7 @@ def test_refuses_with_the_rule(value: object, rule: str) -> None:
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_number_without_a_printable_text_is_refused_as_well(sign: int) -> None:
-    with pytest.raises(DurationError, match="this number is not a duration"):
+    with pytest.raises(DurationError, match="this int is not a duration"):
         parse_duration(sign * 10**5_000)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, strategies as st
 
+from ringback.domain.definitions import definition_flaws
 from ringback.settings import ServerSettings
 from ringback.toolfile import ToolFileError, load, parse
 from ringback.toolfile.loading import SERVER_KEYS
@@ -165,6 +166,11 @@ def test_the_server_keys_are_those_of_the_settings() -> None:
     assert set(SERVER_KEYS) == set(ServerSettings.model_fields)
 
 
+def test_a_long_nest_within_the_parser_is_refused() -> None:
+    (problem,) = problems("a = " + "[" * 5_000 + "]" * 5_000)
+    assert problem.rule == "nested deeper than 50 levels"
+
+
 @given(st.text())
 def test_any_text_is_read_or_refused(text: str) -> None:
     try:
@@ -201,6 +207,7 @@ def test_any_values_are_read_or_refused(keys: dict[str, str], inputs: dict[str, 
     if "input" not in keys:
         lines += ["[tools.t.input]", *(f'"{key}" = {value}' for key, value in inputs.items())]
     try:
-        parse("\n".join(["[tools.t]", *lines]), file=FILE)
+        (tool,) = parse("\n".join(["[tools.t]", *lines]), file=FILE).tools
+        assert list(definition_flaws(tool)) == []
     except ToolFileError as error:
         assert all(problem.line for problem in error.problems)

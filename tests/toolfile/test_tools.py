@@ -68,7 +68,7 @@ cwd = "sub/folder"
 env = { A = "1", EMPTY = "" }
 env_allow = ["JAVA_HOME", "PATH"]
 secrets = ["TOKEN", "TOKEN"]
-limits = { output = "1MiB", memory = "2GiB", cpu = "1m", open_files = 64, processes = 8, file = 1000 }
+limits = { output = "1MiB", memory = "2GiB", cpu = "59.5s", open_files = 64, processes = 8, file = 1000 }
 """
     profile = tool(text)["profile"]
     assert profile["pool"] == "gpu"
@@ -164,7 +164,9 @@ i = { type = "string", x-note = "kept" }
         ('secrets = ["A"]\nenv = { A = "x" }', "secrets", "A has a value in env already"),
         ('env_allow = ["-"]', "env_allow", "a list of names"),
         ('timeout = "5 m"', "timeout", "not a duration"),
-        ("timeout = 0", "timeout", "longer than zero"),
+        ("timeout = 0", "timeout", "from 0.001"),
+        ('cancel_grace = "2d"', "cancel_grace", "from 0 to 86400 seconds"),
+        ('input = { a = { "$ref" = 5 } }', "a", "not a JSON Schema"),
         ("timeout = { atempt = 5 }", "atempt", "unknown key"),
         ("retry = 0", "retry", "from 1 to 100"),
         ('retry = "3"', "retry", "a number of attempts"),

@@ -37,7 +37,8 @@ class DurationError(ValueError):
         self.value, self.rule = value, rule
 
     def __str__(self) -> str:
-        shown = "this number" if isinstance(self.value, int) else f"{self.value!r:.60}"  # a huge int has no text
+        is_short = isinstance(self.value, str | float)  # others may be huge, and a huge int has no text at all
+        shown = f"{self.value!r:.60}" if is_short else f"this {type(self.value).__name__}"
         return f"{shown} is not a duration: {self.rule}"
 
 

@@ -126,34 +126,29 @@ def _full_property(table: Table) -> tuple[dict[str, Any] | None, bool]:
 
 
 def _is_sound(name: str, prop: dict[str, Any], table: Table) -> bool:
-    rule = next(_schema_rules(prop), None)
+    rule = _schema_rule(prop)
     if rule:
         table.note(name, rule)
     return rule is None
 
 
-def _schema_rules(prop: dict[str, Any]) -> Iterator[str]:
+def _schema_rule(prop: dict[str, Any]) -> str | None:
     """The first rule of JSON Schema that the property breaks; later checks rely on earlier ones."""
-    if any(not _is_json(value) for value in prop.values()):
-        yield "dates, times, inf and nan have no place in JSON: write them as text"
-        return
+    if not _is_json(prop):
+        return "dates, times, inf and nan have no place in JSON: write them as text"
     reference = next(_references(prop), None)
     if reference is not None:
-        yield f"$ref {reference!r} leads out of this input, which is never followed"
-        return
+        return f"$ref {reference!r} leads out of this input, which is never followed"
     kinds = prop.get("type", [])
     unknown = [kind for kind in (kinds if isinstance(kinds, list) else [kinds]) if kind not in TYPES]
     if unknown:
-        yield f"unknown type {unknown[0]!r}; a type is one of {', '.join(TYPES)}"
-        return
+        return f"unknown type {unknown[0]!r}; a type is one of {', '.join(TYPES)}"
     try:
         validator = jsonschema_rs.Draft202012Validator(prop)
     except ValueError as error:  # the library's ValidationError and ReferencingError are both ValueErrors
-        yield f"not a JSON Schema: {str(error).splitlines()[0]}"
-        return
-    if "default" in prop:
-        for flaw in validator.iter_errors(prop["default"]):
-            yield f"the default breaks its own schema: {flaw.message}"
+        return f"not a JSON Schema: {str(error).splitlines()[0]}"
+    flaw = next(validator.iter_errors(prop["default"]), None) if "default" in prop else None
+    return f"the default breaks its own schema: {flaw.message}" if flaw else None
 
 
 def _references(value: object) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-from ringback.toolfile.tables import Table
+from ringback.toolfile.tables import DAY_S, Table
 
 KEYS: Final = ("priority", "concurrency", "retry", "timeout", "cancel_grace", "retry_on_lost", "idempotent")
 _RETRY: Final = ("attempts", "delay", "max_delay", "factor", "jitter")
@@ -22,7 +22,7 @@ def read_policy(table: Table, name: str) -> dict[str, Any]:
         **_concurrency(table, name),
         "retry": _retry(table),
         "timeouts": _timeouts(table),
-        "cancelGraceS": table.seconds("cancel_grace", 5.0, zero=True),
+        "cancelGraceS": table.seconds("cancel_grace", 5.0, low=0, high=DAY_S),
         "retryOnLost": table.flag("retry_on_lost"),
         "idempotent": table.flag("idempotent"),
     }
@@ -53,10 +53,10 @@ def _retry(table: Table) -> dict[str, Any]:
         attempts = inner.whole("attempts", 1, low=1, high=ATTEMPTS_MAX)
     return {
         "attemptsMax": attempts,
-        "delayS": inner.seconds("delay", 1.0, zero=True),
+        "delayS": inner.seconds("delay", 1.0, low=0),
         "delayMaxS": inner.seconds("max_delay", 300.0),
         "factor": inner.number("factor", 2.0, low=1, high=100),
-        "jitterS": inner.seconds("jitter", None, zero=True),
+        "jitterS": inner.seconds("jitter", None, low=0),
     }
 
 

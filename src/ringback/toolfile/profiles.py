@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from pathlib import Path
 from typing import Any, Final
@@ -86,10 +87,11 @@ def _limits(table: Table) -> dict[str, Any]:
     table.refuse_unknown(_LIMITS)
     limits: dict[str, Any] = {"outputBytes": table.size("output") or OUTPUT_BYTES}
     counts = {"open_files": "openFiles", "processes": "processes"}
+    cpu_s = table.seconds("cpu", low=1)
     optional = {
         "memoryBytes": table.size("memory"),
         "fileBytes": table.size("file"),
-        "cpuSeconds": table.seconds("cpu"),
+        "cpuSeconds": None if cpu_s is None else math.ceil(cpu_s),  # the system counts whole seconds
         **{public: table.whole(key, 1, low=1, high=2**20) for key, public in counts.items() if key in table.data},
     }
     return limits | {key: value for key, value in optional.items() if value is not None}

@@ -8,11 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from ringback.domain.durations import DurationError, parse_duration, seconds
 from ringback.toolfile.problems import Findings
 from ringback.toolfile.sizes import parse_size
+
+DAY_S: Final = 86_400
+YEAR_S: Final = 365 * DAY_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,19 +76,21 @@ class Table:
             return default
         return float(value)
 
-    def seconds(self, key: str, default: float | None = None, *, zero: bool = False) -> float | None:
+    def seconds(
+        self, key: str, default: float | None = None, *, low: float = 0.001, high: float = YEAR_S
+    ) -> float | None:
         """A duration, in seconds."""
         if key not in self.data:
             return default
         try:
-            duration_us = parse_duration(self.data[key])
+            value = seconds(parse_duration(self.data[key]))
         except DurationError as error:
             self.note(key, f"not a duration: {error.rule}")
             return default
-        if not duration_us and not zero:
-            self.note(key, "a duration longer than zero")
+        if not low <= value <= high:
+            self.note(key, f"a duration from {low:g} to {high:g} seconds")
             return default
-        return seconds(duration_us)
+        return value
 
     def size(self, key: str) -> int | None:
         """A size, in bytes."""
