@@ -1,0 +1,217 @@
+"""Runs that wait for others and start others, with an outbox that is paid late, twice and in any order.
+
+Nothing starts before its time whatever the order is; and once the outbox is empty everybody knows what they must.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from ringback.domain.decide import create, decide
+from ringback.domain.errors import CancelRequestedError, IllegalTransitionError, StaleFenceError
+from ringback.domain.ids import RunId
+from ringback.domain.runs import (
+    AttemptOutcome,
+    Cancel,
+    Claim,
+    Command,
+    Decision,
+    Lose,
+    NoteChild,
+    NoteDependent,
+    Run,
+    Start,
+    UpstreamEnded,
+)
+from ringback.domain.states import TERMINAL, FailureKind, Status
+from tests.builders import NOON, claim, policy, queued, settle
+from tests.properties.laws import check_run, check_step
+
+RUNS_MAX = 8
+REFUSED = (StaleFenceError, CancelRequestedError, IllegalTransitionError)
+ANY = st.integers(0, 10**6)  # an index, modulo however many there are
+ENDS = st.sampled_from([AttemptOutcome.SUCCEEDED, AttemptOutcome.SUCCEEDED, AttemptOutcome.FAILED])
+
+
+@dataclass
+class Member:
+    """One run of the world, and how it hangs together with others."""
+
+    run: Run
+    depends_on: tuple[RunId, ...] = ()
+    children: list[RunId] = field(default_factory=list)
+
+
+class ManyRuns(RuleBasedStateMachine):
+    """A world of runs whose only ties are commands and outbox entries."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world: dict[RunId, Member] = {}
+        self.outbox: list[tuple[str, RunId]] = []
+        self.claims = 0
+
+    # --- as a store and its engine would do it ---
+
+    def save(self, decision: Decision) -> None:
+        run_id = decision.run.run_id
+        self.world[run_id].run = decision.run
+        self.outbox += [(topic, run_id) for topic in decision.outbox]
+
+    def obey(self, target: RunId, command: Command) -> bool:
+        before = self.world[target].run
+        try:
+            decision = decide(before, command, now=NOON)
+        except REFUSED:
+            return False
+        check_step(before, command, decision)
+        if isinstance(command, Claim):
+            self.check_may_start(target)
+        self.save(decision)
+        return True
+
+    def add(self, depends_on: tuple[RunId, ...], *, runs_always: bool) -> RunId:
+        number = len(self.world) + 1
+        statuses = {each: self.world[each].run.status for each in depends_on}
+        run = queued(
+            number, waiting_on=depends_on, runs_always=runs_always, ready_at=None, policy=policy(attempts=2, delay=0)
+        )
+        decision = create(run, statuses, now=NOON)
+        self.world[run.run_id] = Member(run, depends_on)
+        self.save(decision)
+        for each in decision.run.waiting_on:
+            self.obey(each, NoteDependent())
+        return run.run_id
+
+    def pay(self, topic: str, payer: RunId) -> None:
+        member = self.world[payer]
+        if topic == "dependents":
+            news = UpstreamEnded(payer, member.run.status is Status.SUCCEEDED)
+            for other in [each for each, waiting in self.world.items() if payer in waiting.depends_on]:
+                self.obey(other, news)
+        elif topic == "children":
+            for child in member.children:
+                self.obey(child, Cancel(by=f"run:{payer}"))
+
+    # --- what happens ---
+
+    @initialize(shape=st.lists(st.tuples(st.lists(ANY, max_size=2), st.booleans()), min_size=2, max_size=4))
+    def begins(self, shape: list[tuple[list[int], bool]]) -> None:
+        for others, runs_always in shape:
+            self.another(others, runs_always)
+
+    @precondition(lambda self: len(self.world) < RUNS_MAX)
+    @rule(others=st.lists(ANY, max_size=3), runs_always=st.sampled_from([False, False, True]))
+    def another(self, others: list[int], runs_always: bool) -> None:
+        present = list(self.world)
+        depends_on = tuple(present[each % len(present)] for each in others if present)
+        self.add(depends_on, runs_always=runs_always)
+
+    @rule(which=ANY, is_started=st.sampled_from([True, True, True, False]))
+    def claimed(self, which: int, is_started: bool) -> None:
+        ready = [each for each, member in self.world.items() if member.run.ready_at is not None]
+        if not ready:
+            return
+        target = ready[which % len(ready)]
+        self.claims += 1
+        assert self.obey(target, claim(self.claims))
+        if is_started:
+            assert self.obey(target, Start(self.world[target].run.fence))
+
+    def held(self, which: int) -> Run | None:
+        held = [member.run for member in self.world.values() if member.run.is_held]
+        return held[which % len(held)] if held else None
+
+    @rule(which=ANY, outcome=ENDS)
+    def settled(self, which: int, outcome: AttemptOutcome) -> None:
+        run = self.held(which)
+        if run is not None:
+            self.obey(run.run_id, settle(outcome, fence=run.fence))
+
+    @rule(which=ANY)
+    def lost(self, which: int) -> None:
+        run = self.held(which)
+        if run is not None:
+            assert self.obey(run.run_id, Lose(run.fence, "its lease expired", 0.0))
+
+    @precondition(lambda self: len(self.world) < RUNS_MAX)
+    @rule(which=ANY)
+    def had_a_child(self, which: int) -> None:
+        run = self.held(which)
+        if run is not None:
+            child = self.add((), runs_always=False)
+            self.world[run.run_id].children.append(child)
+            assert self.obey(run.run_id, NoteChild(run.fence, child, "tool_subrun"))
+
+    @rule(which=ANY)
+    def stopped(self, which: int) -> None:
+        targets = list(self.world)
+        assert self.obey(targets[which % len(targets)], Cancel(by="u1"))
+
+    @rule(which=ANY, is_over=st.sampled_from([True, True, False]))
+    def paid(self, which: int, is_over: bool) -> None:
+        """One entry is paid, whichever; a process that dies right after it pays it again later."""
+        if self.outbox:
+            at = which % len(self.outbox)
+            entry = self.outbox.pop(at)
+            self.pay(*entry)
+            if not is_over:
+                self.outbox.append(entry)
+
+    # --- laws ---
+
+    def is_satisfied(self, member: Member, upstream: RunId) -> bool:
+        status = self.world[upstream].run.status
+        return status is Status.SUCCEEDED or (member.run.runs_always and status in TERMINAL)
+
+    def check_may_start(self, target: RunId) -> None:
+        member = self.world[target]
+        assert all(self.is_satisfied(member, each) for each in member.depends_on)
+
+    @invariant()
+    def runs_are_lawful(self) -> None:
+        for member in self.world.values():
+            check_run(member.run, NOON)
+            if member.run.status is Status.QUEUED:
+                settled = set(member.depends_on) - set(member.run.waiting_on)
+                assert all(self.is_satisfied(member, each) for each in settled), "nobody is struck off too early"
+
+    @invariant()
+    def nobody_who_waits_is_unknown_upstream(self) -> None:
+        for member in self.world.values():
+            for each in member.run.waiting_on:
+                assert self.world[each].run.dependents > 0
+
+    def teardown(self) -> None:
+        """However the outbox was paid so far: when it is empty, news has reached everybody."""
+        for _ in range(1_000):
+            if not self.outbox:
+                break
+            self.pay(*self.outbox.pop())
+        assert not self.outbox
+        for member in self.world.values():
+            self.check_informed(member)
+
+    def check_informed(self, member: Member) -> None:
+        run = member.run
+        upstream = {each: self.world[each].run.status for each in member.depends_on}
+        if not run.is_terminal:
+            assert set(run.waiting_on) == {each for each, status in upstream.items() if status not in TERMINAL}
+            assert (run.ready_at is not None) == (run.status in (Status.QUEUED, Status.RETRYING) and not run.waiting_on)
+        spoilers = [each for each, status in upstream.items() if status in (Status.FAILED, Status.CANCELED)]
+        if spoilers and not run.runs_always:
+            assert run.fence == 0, "it never had an attempt"
+            assert run.status is Status.CANCELED or run.failure_kind is FailureKind.DEPENDENCY_FAILED
+        if run.failure_kind is FailureKind.DEPENDENCY_FAILED:
+            assert run.error is not None
+            assert any(each in run.error for each in spoilers), "the error names who spoiled it"
+        if run.cancellation is not None:
+            for child in member.children:
+                assert self.world[child].run.is_terminal or self.world[child].run.cancellation is not None
+
+
+TestManyRuns = ManyRuns.TestCase
+TestManyRuns.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
