@@ -105,6 +105,7 @@ class Outbox:
             await self._filled.wait()
             self._batch = self._assemble()
             self.number += 1
+            self._note_state()
             self._wake()
         return self._batch
 
@@ -185,7 +186,6 @@ class Outbox:
             room -= self._take(key, share, batch)
             if room <= 0 or len(batch) >= BATCH_REPORTS:
                 break
-        self._note_state()
         return batch
 
     def _take(self, key: Key, share: int, batch: list[Pending]) -> int:

@@ -14,9 +14,7 @@ keeps the reports: if only the server was away, the results that were reached st
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
 from ringback.worker import messages
@@ -59,6 +57,7 @@ class Link:
         self._reports, self._claims, self._pulse = (Channel(address, token, heard=self._heard) for _ in range(3))
         self._beat_now = asyncio.Event()
         self._is_away = False
+        self._offered: int | None = None
         self.session: Session | None = None
         self.contact = Instant.now()
 
@@ -89,6 +88,8 @@ class Link:
             except* SessionOverError as group:
                 _log.warning("session over", extra={"session": session.session_id, "error": str(group.exceptions[0])})
             self.session = None
+            self._slots.redeem(self._offered or 0, 0)
+            self._offered = None
             holder.lose_all(discard=True)
             self._outbox.discard_all(Result(ok=False, code="session_expired"))
 
@@ -159,47 +160,52 @@ class Link:
         asked_s = error.retry_after_s if isinstance(error, UnreachableServerError) else 0.0
         await asyncio.sleep(backoff.wait_s(at_least_s=asked_s))
 
-    @contextmanager
-    def _offer(self, session: Session, holder: Holder) -> Iterator["_Offer"]:
-        """Reserve the spare slots for one request, and start what its answer claims, whatever else happens."""
-        offer = _Offer(self._slots.reserve() if session.lease.remaining_s() > 0 else 0)
-        try:
-            yield offer
-        finally:
-            count = self._slots.redeem(offer.slots, len(offer.claims))
-            if offer.claims:
-                holder.take(offer.claims, count)
-
     async def _report(self, session: Session, holder: Holder) -> None:
+        """Send one batch. Its slots stay reserved until it is answered: a lost answer may have claimed them."""
         batch = await self._outbox.batch()
-        with self._offer(session, holder) as offer:
-            bodies = (pending.body for pending in batch)
-            body = messages.report_body(bodies, batch=self._outbox.number, slots=offer.slots)
-            try:
-                raw = await self._reports.call(session.path("report"), body, within_s=CALL_WITHIN_S)
-            except RefusedError as error:
-                self._isolate(error)
-                return
-            answer = messages.REPORTED.decode(raw)
-            offer.claims = answer.claims
-            for key, result in self._outbox.answered(answer.results):
-                _heed_refusal(holder, key, result)
-            for order in answer.cancels:
-                holder.cancel(order)
+        if self._offered is None:
+            self._offered = self._reserve(session)
+        bodies = (pending.body for pending in batch)
+        body = messages.report_body(bodies, batch=self._outbox.number, slots=self._offered)
+        try:
+            answer = messages.REPORTED.decode(
+                await self._reports.call(session.path("report"), body, within_s=CALL_WITHIN_S)
+            )
+            refused = self._outbox.answered(answer.results)
+        except RefusedError as error:
+            self._isolate(error)
+            return
+        offered, self._offered = self._offered, None
+        self._take(holder, offered, answer.claims)
+        for key, result in refused:
+            _heed_refusal(holder, key, result)
+        for order in answer.cancels:
+            holder.cancel(order)
+
+    def _reserve(self, session: Session) -> int:
+        return self._slots.reserve() if session.lease.remaining_s() > 0 else 0
+
+    def _take(self, holder: Holder, reserved: int, claims: Sequence[Mapping[str, Any]]) -> None:
+        count = self._slots.redeem(reserved, len(claims))
+        if claims:
+            holder.take(claims, count)
 
     def _isolate(self, error: RefusedError) -> None:
         """One report of the batch can't be taken: send them one by one, and answer the guilty one with the refusal."""
         if not self._outbox.split():
             _log.error("the server can't take a report", extra={"error": str(error)})
-            self._outbox.answered([Result(ok=False, code=error.code, message=str(error))])
+            self._outbox.answered([Result(ok=False, code=error.code, detail=str(error))])
 
     async def _claim(self, session: Session, holder: Holder) -> None:
         await self._until_worth_asking()
-        with self._offer(session, holder) as offer:
-            answer = await self._poll(session, offer.slots)
-            offer.claims = answer.claims
-            for order in answer.cancels:
-                holder.cancel(order)
+        reserved = self._reserve(session)
+        answer = messages.Claimed()
+        try:
+            answer = await self._poll(session, reserved)
+        finally:
+            self._take(holder, reserved, answer.claims)
+        for order in answer.cancels:
+            holder.cancel(order)
 
     async def _until_worth_asking(self) -> None:
         """Slots are offered by the reports while those are busy; after a moment the poll opens all the same."""
@@ -267,14 +273,6 @@ class Link:
             holder.lose_all(discard=False)
             self._beat_now.set()
             await session.renewed.wait()
-
-
-@dataclass(slots=True)
-class _Offer:
-    """Slots that are reserved for one request, and what it claimed."""
-
-    slots: int
-    claims: Sequence[Mapping[str, Any]] = ()
 
 
 def _heed_refusal(holder: Holder, key: Key, result: Result) -> None:

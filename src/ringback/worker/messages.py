@@ -53,7 +53,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
 
     ok: bool
     code: str | None = None
-    message: str | None = None
+    detail: str | None = None
     child_run_id: str | None = None
 
 

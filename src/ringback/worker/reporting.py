@@ -75,7 +75,7 @@ class AttemptReporter:
         members = {"requestId": str(uuid.uuid4()), "tool": tool, "arguments": arguments, "relation": "tool_subrun"}
         result = await self._outbox.post(self._key, report(self._key, "child", members))
         if not result.ok or result.child_run_id is None:
-            raise ChildRefusedError(result.code or "refused", result.message or "")
+            raise ChildRefusedError(result.code or "refused", result.detail or "")
         return result.child_run_id
 
     async def cancel_delivered(self) -> None:

@@ -39,7 +39,7 @@ def ended_refused(result: Result) -> Outcome | None:
 
 def substitute(result: Result) -> Outcome:
     """What is settled in place of something that the server can't take."""
-    message = f"the server refused the report: {result.code or 'refused'} {result.message or ''}".rstrip()
+    message = f"the server refused the report: {result.code or 'refused'} {result.detail or ''}".rstrip()
     return Outcome(kind="failed", error_kind="internal", error_message=message, retryable=False)
 
 

@@ -140,7 +140,12 @@ class Supervisor:
             self._at_rest.clear()
         task = asyncio.get_running_loop().create_task(self._attend(attempt, has_slot=has_slot))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("an attempt was not settled", exc_info=error)
 
     async def _attend(self, attempt: Attempt, *, has_slot: bool) -> None:
         try:
@@ -175,7 +180,7 @@ class Supervisor:
             return Outcome(kind="failed", error_kind="internal", error_message=message)
         try:
             outcome = await runtime.run(attempt.assignment, attempt.reporter, attempt.stop)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - a fault of a runtime costs its own attempt only
             _log.exception("a runtime failed", extra=attempt.facts())
             message = f"{type(error).__name__}: {error}"
             outcome = Outcome(kind="failed", error_kind="internal", error_message=message)
