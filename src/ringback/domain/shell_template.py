@@ -107,6 +107,8 @@ class _Scanner:
         while self.at < len(self.script):
             self._step(self.script[self.at])
         self._end_word()
+        if self.outer:
+            raise _refusal("a parenthesis is not closed")
         return tuple(self.out)
 
     def _step(self, char: str) -> None:
@@ -179,6 +181,11 @@ class _Scanner:
         if self.script.startswith("((", self.at):
             raise _refusal("(( is read differently from shell to shell: put a blank between the parentheses")
         is_substitution = self.is_in_word and self.word[-1:] == ["$"]
+        is_definition = self.script.startswith("()", self.at)
+        if char == "(" and self.is_in_word and not is_substitution and not is_definition:
+            raise _refusal(
+                "a parenthesis directly behind a word is no POSIX shell (an array, a pattern): put it elsewhere"
+            )
         self._gap(char)
         if char == "(":
             self.outer.append([*self.before, "$" if is_substitution else ""])
