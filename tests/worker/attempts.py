@@ -23,6 +23,7 @@ class Recorder:
         self.calls: list[tuple[str, Any]] = []
         self.gate = asyncio.Event()
         self.gate.set()
+        self.is_delivered = asyncio.Event()
         self._streams: dict[OutputStream, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
         self._news = asyncio.Condition()
 
@@ -46,8 +47,15 @@ class Recorder:
             await self._news.wait_for(lambda: expected in self.stdout)
         return self.stdout
 
+    async def until_pids(self, count: int) -> list[int]:
+        """Wait until so many lines like `pid=123` came; returns the numbers."""
+        async with asyncio.timeout(WITHIN_S), self._news:
+            await self._news.wait_for(lambda: len(pids_in(self.stdout)) == count)
+        return pids_in(self.stdout)
+
     async def output(self, stream: OutputStream, data: bytes) -> None:
-        await self.gate.wait()
+        if not self.gate.is_set():
+            await self.gate.wait()
         self.calls.append(("output", (stream, len(data))))
         self._streams[stream] += data
         async with self._news:
@@ -71,6 +79,7 @@ class Recorder:
 
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))
+        self.is_delivered.set()
 
     async def cancel_acknowledged(self) -> None:
         self.calls.append(("cancel_acknowledged", None))
@@ -142,4 +151,8 @@ async def dead(*pids: int) -> None:
 
 def pids_in(output: bytes) -> list[int]:
     """The numbers that stand alone on lines like `pid=123`."""
-    return [int(line.removeprefix(b"pid=")) for line in output.splitlines() if line.startswith(b"pid=")]
+    return [
+        int(line.removeprefix(b"pid="))
+        for line in output.splitlines(keepends=True)
+        if line.startswith(b"pid=") and line.endswith(b"\n")
+    ]

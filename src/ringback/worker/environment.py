@@ -13,6 +13,13 @@ from ringback.worker.assignment import Assignment
 PASSED: Final = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"})
 PASSED_PREFIX: Final = "LC_"
 PATH_DEFAULT: Final = "/usr/local/bin:/usr/bin:/bin"
+# Without a terminal an editor for the full screen cannot work, and not all of them notice: with nothing on stdin vim 9
+# reads from stderr, which is a pipe here, and waits for ever. A program that fails at once is put in its place.
+EDITOR_NAMES: Final = ("EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR")
+SCREEN_EDITORS: Final = frozenset(
+    {"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "joe", "micro", "hx", "mcedit"}
+)
+NO_EDITOR: Final = "false"
 
 
 class MissingSecretError(Exception):
@@ -46,4 +53,9 @@ def environment_of(assignment: Assignment, worker: Mapping[str, str], secrets: M
         # The same for every attempt of the run, for services that take an idempotency key.
         "RINGBACK_IDEMPOTENCY_TOKEN": assignment.run_id,
     }
-    return {"PATH": PATH_DEFAULT, "TERM": "dumb", **passed, **own, **secrets, **about}
+    found = {"PATH": PATH_DEFAULT, "TERM": "dumb", **passed, **own, **secrets, **about}
+    return {name: NO_EDITOR if _is_screen_editor(name, value) else value for name, value in found.items()}
+
+
+def _is_screen_editor(name: str, value: str) -> bool:
+    return name in EDITOR_NAMES and value.split(" ")[0].rpartition("/")[2] in SCREEN_EDITORS
