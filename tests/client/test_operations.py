@@ -141,6 +141,9 @@ def test_results_are_put_together_from_their_pages(slept: list[float]) -> None:
     assert (whole.items, whole.is_complete) == ((1, 2, 3), True)
     texts = [job("done", output="ab", complete=False, next_cursor="c"), job("done", output="c", complete=True)]
     assert client(ScriptedWire(*map(ok, texts))).job("job_1").result().output == "abc"
+    last = job("done", result={"a": 1}, exit_code=0, complete=True)
+    found = client(ScriptedWire(ok(texts[0]), ok(last))).job("job_1").result()
+    assert (found.value, found.output, found.raw["output"]) == ({"a": 1}, "ab", "ab")
     wire = ScriptedWire(*map(ok, pages))
     assert [page.items for page in client(wire).job("job_1").pages(max_bytes=9)] == [(1, 2), (3,)]
     assert wire.asked[1].query == {"cursor": "c", "max_bytes": "9"}

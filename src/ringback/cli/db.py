@@ -10,6 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
+from ringback.cli.coercion import QuickCommand, QuickGroup
 from ringback.cli.exits import Exit
 from ringback.cli.lock import holder_of
 from ringback.cli.session import DataOption, JsonFlag, report
@@ -18,6 +19,7 @@ from ringback.settings.connection import find_connection
 from ringback.settings.places import Places
 
 app = typer.Typer(
+    cls=QuickGroup,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -26,7 +28,7 @@ app = typer.Typer(
 )
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def backup(
     target: Annotated[Path, typer.Argument(metavar="FILE", help="Where the copy goes; it must not exist.")],
     data: DataOption = None,
@@ -41,7 +43,7 @@ def backup(
     _done(out, {"file": str(file), "bytes": file.stat().st_size}, f"wrote {file} ({file.stat().st_size} bytes)")
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def check(data: DataOption = None, json: JsonFlag = False) -> None:
     """Check the ledger's integrity. Exits 1 when something is wrong."""
     out, places = _ledger(data, json)
@@ -52,7 +54,7 @@ def check(data: DataOption = None, json: JsonFlag = False) -> None:
     raise typer.Exit(Exit.FAILED if problems else Exit.DONE)
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def migrate(data: DataOption = None, json: JsonFlag = False) -> None:
     """Bring the ledger to this version's form. The server does so by itself when it starts."""
     out, places = _ledger(data, json)
@@ -61,7 +63,7 @@ def migrate(data: DataOption = None, json: JsonFlag = False) -> None:
     _done(out, {"applied": applied}, "the ledger is up to date")
 
 
-@app.command()
+@app.command(cls=QuickCommand)
 def vacuum(data: DataOption = None, json: JsonFlag = False) -> None:
     """Give space that is no longer used back to the file system."""
     out, places = _ledger(data, json)

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import typer
 
@@ -23,6 +23,7 @@ from ringback.client import operations
 from ringback.client.errors import RingbackError
 from ringback.client.exchange import Answer, exchange
 from ringback.client.requests import collection
+from ringback.settings.connection import recorded_server
 
 State = Literal["ok", "warning", "bad"]
 STYLES: Mapping[State, str] = {"ok": "green", "warning": "yellow", "bad": "red"}
@@ -98,7 +99,8 @@ def _server(session: Session) -> Finding:
     answer = _asked(session, "/healthz")
     if isinstance(answer, RingbackError):
         return Finding("server", "bad", str(answer), "Start it: ringback up, or name another with --url.")
-    version = _member(answer, "version")
+    recorded = recorded_server(session.client.connection.places) or {}
+    version = recorded.get("version") if session.client.connection.is_local else None
     if version is not None and version != __version__:
         return Finding(
             "server", "warning", f"{url} has version {version}", f"Bring both to one version; this is {__version__}."
@@ -184,14 +186,6 @@ def _asked(session: Session, path: str) -> Answer | RingbackError:
         return session.run(exchange(session.link, collection(session.link, path)))
     except RingbackError as error:
         return error
-
-
-def _member(answer: Answer, name: str) -> Any:
-    try:
-        body = answer.json()
-    except RingbackError:
-        return None
-    return body.get(name) if isinstance(body, Mapping) else None
 
 
 def _mode(path: Path) -> int:

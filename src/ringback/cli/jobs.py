@@ -12,7 +12,7 @@ from ringback.cli.exits import Exit, exit_of
 from ringback.cli.moments import lasted, relative, seconds_of
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
-from ringback.client.records import JobResult, JobSnapshot
+from ringback.client.records import JobSnapshot
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id.", autocompletion=job_ids)]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs.", autocompletion=job_ids)]
@@ -21,13 +21,14 @@ JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids o
 @connected()
 def list_jobs(
     session: Session,
-    status: Annotated[str | None, typer.Option(help="Only queued, running, done, failed or cancelled.")] = None,
+    status: Annotated[
+        str | None, typer.Option(help="Only queued, running, done, failed, cancelled or active; several with commas.")
+    ] = None,
     tool: Annotated[str | None, typer.Option(help="Only of this tool.", autocompletion=tool_names)] = None,
-    tag: Annotated[str | None, typer.Option(help="Only with this tag.")] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=10_000, help="At most so many.")] = 20,
 ) -> None:
     """List jobs, newest first."""
-    found = list(session.client.jobs(status=status, tool=tool, tag=tag, limit=limit))
+    found = list(session.client.jobs(status=status, tool=tool, limit=limit))
     if session.out.json_mode:
         session.out.document({"jobs": [job.raw for job in found]})
         return
@@ -65,24 +66,27 @@ def result(
     job: JobArgument,
     partial: Annotated[bool, typer.Option("--partial", help="What there is so far, of an active job too.")] = False,
 ) -> None:
-    """Print what a job returned: text as it is, everything else as JSON."""
+    """Print what a job returned, as JSON unless it is text; for a command, what it wrote."""
     found = session.client.job(job).result(partial=partial)
     if session.out.json_mode:
-        session.out.document(_whole(found))
-    elif found.items is not None:
-        for item in found.items:
-            session.out.record(item)
-    elif isinstance(found.output, str):
-        print(found.output, end="" if found.output.endswith("\n") else "\n", flush=True)
-    else:
-        print(json.dumps(found.output, ensure_ascii=False, indent=2), flush=True)
+        session.out.document(found.raw)
+        return
+    for item in found.items or ():
+        session.out.record(item)
+    if found.has_value:
+        text = found.value if isinstance(found.value, str) else json.dumps(found.value, ensure_ascii=False, indent=2)
+        _print_text(text)
+    elif found.items is None:
+        _print_text(found.output)
+    if found.error is not None:
+        session.out.note(f"{plain(found.error.get('kind'))}: {plain(found.error.get('message'))}")
+    if not found.is_complete:
+        session.out.note("This is not all: the job goes on.")
 
 
-def _whole(found: JobResult) -> Any:
-    if found.raw:
-        return found.raw
-    members: dict[str, Any] = {"job_id": found.job_id, "status": found.status, "complete": found.is_complete}
-    return members | ({"output": found.output} if found.items is None else {"items": list(found.items)})
+def _print_text(text: str) -> None:
+    if text:
+        print(text, end="" if text.endswith("\n") else "\n", flush=True)
 
 
 @connected()
@@ -105,7 +109,7 @@ def wait(
     jobs: JobsArgument,
     timeout: Annotated[str | None, typer.Option(metavar="TIME", help="At most so long, e.g. 90s or 5m.")] = None,
 ) -> None:
-    """Wait for jobs. Exits 0 when all are done, else with how the first other one ended; 4 when the time is up."""
+    """Wait for jobs, and exit with how they ended: 0 when all are done, else as the first other one; 4 when the time is up."""
     within_s = None if timeout is None else seconds_of(timeout)
     ended = [session.client.job(job).wait(within_s) for job in jobs]
     _print_states(session, ended)

@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from ringback import __version__
+from ringback.cli.coercion import QuickCommand, QuickGroup
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +44,13 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
     },
     "Jobs": {
         "start": Entry("start", "start", "Start a job and print its id."),
-        "run": Entry("run", "run", "Start a job, follow it, and exit with how it ended."),
+        "run": Entry("start", "run", "Start a job, follow it, and exit with how it ended."),
         "list": Entry("jobs", "list_jobs", "List jobs, newest first."),
         "show": Entry("show", "show", "Show all about one job."),
         "logs": Entry("logs", "logs", "Print what a job wrote."),
         "events": Entry("events", "events", "Print a job's events."),
         "result": Entry("jobs", "result", "Print what a job returned."),
-        "stop": Entry("jobs", "stop", "Stop jobs."),
+        "stop": Entry("jobs", "stop", "Ask jobs to stop."),
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
     },
@@ -62,7 +63,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
 ENTRIES = {name: entry for panel in CATALOGUE.values() for name, entry in panel.items()}
 
 
-class Commands(TyperGroup):
+class Commands(QuickGroup):
     """Knows all commands by name, and loads the one that is called."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -97,7 +98,7 @@ def load(name: str) -> Any:
     home = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
     foreign: dict[str, Any] = {"ignore_unknown_options": True, "allow_extra_args": True}
     settings = foreign if entry.forwards else {"max_content_width": 100}
-    home.command(name, context_settings=settings, add_help_option=not entry.forwards)(target)
+    home.command(name, cls=QuickCommand, context_settings=settings, add_help_option=not entry.forwards)(target)
     return get_command(home)
 
 

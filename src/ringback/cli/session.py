@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeGuard, TypeVar
 
 import typer
 
@@ -19,7 +19,9 @@ from ringback.cli.terminal import Terminal, plain
 from ringback.client.blocking import Ringback
 from ringback.client.errors import RefusedError, RingbackError, UnauthorizedError, UnreachableError
 from ringback.client.exchange import Link, Steps
+from ringback.client.plainwire import PlainWire
 from ringback.client.retry import HASTY, PATIENT, RetryPolicy
+from ringback.settings.connection import find_connection, is_loopback
 from ringback.settings.errors import SettingsError
 
 P = ParamSpec("P")
@@ -46,7 +48,9 @@ class Session:
     def client(self) -> Ringback:
         """The client, made on first use."""
         if self._client is None:
-            self._client = Ringback(self.url, project=self.project, data=self.data, retry=self.retry)
+            connection = find_connection(url=self.url, project=self.project, data=self.data)
+            wire = PlainWire(connection.url) if _is_plain(connection.url) else None
+            self._client = Ringback(self.url, project=self.project, data=self.data, retry=self.retry, wire=wire)
         return self._client
 
     @property
@@ -121,6 +125,11 @@ def report(out: Terminal, message: str, *, code: str, error: RingbackError | Non
     out.note(f"ringback: {plain(message)}")
     if isinstance(error, UnauthorizedError):
         out.note("Set RINGBACK_TOKEN, or name the data folder of a local server with --data.")
+
+
+def _is_plain(url: str | None) -> TypeGuard[str]:
+    """Whether the address is a server on this machine, without encryption."""
+    return url is not None and url.startswith("http://") and is_loopback(url)
 
 
 def _was_started_on_request(session: Session, error: UnreachableError) -> bool:

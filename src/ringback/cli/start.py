@@ -28,6 +28,12 @@ NotBeforeOption = Annotated[
     typer.Option("--not-before", metavar="WHEN", help="2027-03-28T02:30:00+01:00 (with offset), or 'in 5m'."),
 ]
 PriorityOption = Annotated[int | None, typer.Option("--priority", help="Higher runs earlier.")]
+TotalOption = Annotated[
+    str | None, typer.Option("--total-timeout", metavar="TIME", help="Limit from now to its end, waiting included.")
+]
+RunOnOption = Annotated[
+    str | None, typer.Option("--run-on", metavar="WHEN", help="After --depends-on: success (default), or always.")
+]
 TagOption = Annotated[list[str] | None, typer.Option("--tag", help="A label to find the job by.")]
 
 
@@ -39,13 +45,15 @@ def start(
     args: ArgsOption = None,
     key: KeyOption = None,
     depends_on: DependsOption = None,
+    run_on: RunOnOption = None,
     timeout: TimeoutOption = None,
+    total_timeout: TotalOption = None,
     not_before: NotBeforeOption = None,
     priority: PriorityOption = None,
     tag: TagOption = None,
 ) -> None:
     """Start a job and print its id. It goes on whatever becomes of this terminal."""
-    options = _options(key, depends_on, timeout, not_before, priority, tag)
+    options = _options(key, depends_on, run_on, timeout, total_timeout, not_before, priority, tag)
     job = _started(session, tool, words or [], args, options)
     if session.out.json_mode:
         session.out.document(job.status().raw)
@@ -63,7 +71,9 @@ def run(
     args: ArgsOption = None,
     key: KeyOption = None,
     depends_on: DependsOption = None,
+    run_on: RunOnOption = None,
     timeout: TimeoutOption = None,
+    total_timeout: TotalOption = None,
     not_before: NotBeforeOption = None,
     priority: PriorityOption = None,
     tag: TagOption = None,
@@ -72,7 +82,7 @@ def run(
     """Start a job, follow it, and exit with how it ended. Ctrl-C stops following, not the job."""
     from ringback.cli.following import follow
 
-    options = _options(key, depends_on, timeout, not_before, priority, tag)
+    options = _options(key, depends_on, run_on, timeout, total_timeout, not_before, priority, tag)
     job = _started(session, tool, words or [], args, options)
     try:
         ended = follow(session, job, show_output=output)
@@ -95,7 +105,9 @@ def _started(session: Session, tool: str, words: list[str], whole: str | None, o
 def _options(
     key: str | None,
     depends_on: list[str] | None,
+    run_on: str | None,
     timeout: str | None,
+    total_timeout: str | None,
     not_before: str | None,
     priority: int | None,
     tag: list[str] | None,
@@ -103,7 +115,9 @@ def _options(
     return {
         "idempotency_key": key,
         "depends_on": depends_on or (),
+        "run_on": run_on,
         "timeout": None if timeout is None else seconds_of(timeout),
+        "total_timeout": None if total_timeout is None else seconds_of(total_timeout),
         "not_before": None if not_before is None else parse_not_before(not_before, datetime.now(UTC)),
         "priority": priority,
         "tags": tag or (),

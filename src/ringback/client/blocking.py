@@ -74,6 +74,8 @@ class Ringback:
         priority: int | None = None,
         tags: Sequence[str] = (),
         thread_id: str | None = None,
+        total_timeout: float | timedelta | None = None,
+        run_on: str | None = None,
     ) -> "Job":
         """Start a job and return at once.
 
@@ -88,6 +90,8 @@ class Ringback:
             priority: higher runs earlier.
             tags: labels to find the job by.
             thread_id: the conversation that gets the completion event.
+            total_timeout: seconds from now to the end, waiting and all attempts included.
+            run_on: `always` starts it after `depends_on` whatever became of those; the default is `success`.
 
         Raises:
             InvalidInputError: `.errors` names the members at fault.
@@ -95,7 +99,17 @@ class Ringback:
         """
         upstream = [job if isinstance(job, str) else job.id for job in depends_on]
         wanted = requests.Start(
-            tool, arguments or {}, idempotency_key, upstream, timeout, not_before, priority, tags, thread_id
+            tool=tool,
+            arguments=arguments or {},
+            idempotency_key=idempotency_key,
+            depends_on=upstream,
+            timeout=timeout,
+            total_timeout=total_timeout,
+            not_before=not_before,
+            priority=priority,
+            tags=tags,
+            thread_id=thread_id,
+            run_on=run_on,
         )
         started = self.driver.run(operations.start(self.link, wanted))
         return Job(self, started.job_id, is_replay=started.is_replay)
@@ -105,10 +119,10 @@ class Ringback:
         return Job(self, job_id)
 
     def jobs(
-        self, *, status: str | None = None, tool: str | None = None, tag: str | None = None, limit: int | None = None
+        self, *, status: str | None = None, tool: str | None = None, limit: int | None = None
     ) -> Iterator[JobSnapshot]:
         """Jobs, newest first; further pages are fetched as they are needed."""
-        filters = {"status": status, "tool": tool, "tag": tag}
+        filters = {"status": status, "tool": tool}
         return self.driver.iterate(operations.jobs(self.link, filters, limit))
 
     def tools(self) -> tuple[Tool, ...]:

@@ -6,7 +6,7 @@ datetimes in UTC.
 
 import base64
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -38,6 +38,10 @@ class JobSnapshot:
     summary: str | None = None
     progress: Progress | None = None
     failure_kind: str | None = None
+    time_limit: str | None = None
+    end_reason: str | None = None
+    attempts: int = 0
+    thread_id: str | None = None
     error_message: str | None = None
     tags: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
@@ -55,13 +59,26 @@ class JobSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a finished job left behind, or one page of it. Either `items` or `output` is what the tool returned."""
+    """What a job left behind, or one page of it; the last page has what there is once.
+
+    Attributes:
+        value: what a function returned; None also when it returned None or is a command, see `has_value`.
+        items: what it published piece by piece.
+        output: what it wrote, as readable text, both streams as they came. `Job.output` has the bytes.
+        error: `{"kind", "message", …}` of a job that failed.
+    """
 
     job_id: str
     status: str
     is_complete: bool
+    value: Any = None
+    has_value: bool = False
     items: tuple[Any, ...] | None = None
-    output: Any = None
+    output: str = ""
+    summary: str | None = None
+    exit_code: int | None = None
+    signal: str | None = None
+    error: Mapping[str, Any] | None = None
     next_cursor: str | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -145,7 +162,11 @@ def job_snapshot(body: Any) -> JobSnapshot:
         finished_at=_moment(body, "finished_at"),
         summary=body.get("summary"),
         progress=_progress(progress) if isinstance(progress, Mapping) else None,
-        failure_kind=body.get("failure_kind") or body.get("error_kind"),
+        failure_kind=body.get("error_kind"),
+        time_limit=body.get("time_limit"),
+        end_reason=body.get("end_reason"),
+        attempts=int(body.get("attempts") or 0),
+        thread_id=body.get("thread_id"),
         error_message=body.get("error_message"),
         tags=tuple(body.get("tags") or ()),
         raw=body,
@@ -159,27 +180,29 @@ def job_result(body: Any) -> JobResult:
         job_id=_text(body, "job_id"),
         status=_text(body, "status"),
         is_complete=bool(body.get("complete", True)),
+        value=body.get("result"),
+        has_value="result" in body,
         items=tuple(items) if isinstance(items, list) else None,
-        output=body.get("output"),
+        output=body.get("output") or "",
+        summary=body.get("summary"),
+        exit_code=body.get("exit_code"),
+        signal=body.get("signal"),
+        error=body.get("error"),
         next_cursor=body.get("next_cursor"),
         raw=body,
     )
 
 
 def joined(pages: Sequence[JobResult]) -> JobResult:
-    """The pages of one result as one: items in order, text joined."""
-    first, last = pages[0], pages[-1]
-    outputs = [page.output for page in pages if page.output is not None]
-    is_text = bool(outputs) and all(isinstance(output, str) for output in outputs)
-    return JobResult(
-        job_id=first.job_id,
-        status=last.status,
-        is_complete=last.is_complete,
-        items=None if first.items is None else tuple(item for page in pages for item in page.items or ()),
-        output="".join(outputs) if is_text else (outputs[0] if outputs else None),
-        next_cursor=last.next_cursor,
-        raw=first.raw if len(pages) == 1 else {},
-    )
+    """The pages of one result as one: items in order, output joined, the rest from the last."""
+    last = pages[-1]
+    if len(pages) == 1:
+        return last
+    items = [item for page in pages for item in page.items or ()]
+    has_items = any(page.items is not None for page in pages)
+    output = "".join(page.output for page in pages)
+    raw = {**last.raw, **({"items": items} if has_items else {}), **({"output": output} if output else {})}
+    return replace(last, items=tuple(items) if has_items else None, output=output, raw=raw)
 
 
 def event(body: Any) -> Event:

@@ -28,6 +28,8 @@ class Start:
     priority: int | None = None
     tags: Sequence[str] = ()
     thread_id: str | None = None
+    total_timeout: float | timedelta | None = None
+    run_on: str | None = None
 
     def body(self) -> dict[str, Any]:
         """The members of the request; what was not given is absent.
@@ -37,11 +39,13 @@ class Start:
         """
         optional = {
             "depends_on": list(self.depends_on) or None,
-            "timeout_seconds": self.timeout.total_seconds() if isinstance(self.timeout, timedelta) else self.timeout,
+            "timeout_seconds": _seconds(self.timeout),
+            "total_timeout_seconds": _seconds(self.total_timeout),
             "not_before": None if self.not_before is None else _utc(self.not_before),
             "priority": self.priority,
             "tags": list(self.tags) or None,
             "thread_id": self.thread_id,
+            "run_on": self.run_on,
         }
         given = {name: value for name, value in optional.items() if value is not None}
         return {"tool": self.tool, "arguments": dict(self.arguments)} | given
@@ -146,6 +150,10 @@ def _given(query: Mapping[str, str | None]) -> dict[str, str]:
 
 def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
+
+
+def _seconds(length: float | timedelta | None) -> float | None:
+    return length.total_seconds() if isinstance(length, timedelta) else length
 
 
 def _utc(moment: datetime) -> str:

@@ -5,16 +5,15 @@ Proxies and certificates follow the usual variables, except towards this very ma
 
 from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import contextmanager
-from urllib.parse import urlsplit
 
 import httpx2
 
 import ringback
 from ringback.client.exchange import Answer, LostError, Request
+from ringback.settings.connection import is_loopback
 
 CONNECT_WITHIN_S = 5.0
 NEVER_SENT = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.PoolTimeout, httpx2.UnsupportedProtocol)
-LOOPBACK = ("localhost", "::1", "0.0.0.0")  # noqa: S104 - compared with, never bound
 AGENT = {"User-Agent": f"ringback/{ringback.__version__}"}
 LIMITS = httpx2.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=15.0)
 
@@ -107,12 +106,6 @@ class AsyncHttpxBody:
     async def close(self) -> None:
         """See `AsyncBody`."""
         await self._response.aclose()
-
-
-def is_loopback(url: str) -> bool:
-    """Whether the address is this machine's own."""
-    host = urlsplit(url).hostname or ""
-    return host in LOOPBACK or host.startswith("127.")
 
 
 def _outgoing(client: httpx2.Client | httpx2.AsyncClient, request: Request) -> httpx2.Request:

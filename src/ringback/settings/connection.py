@@ -9,10 +9,12 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from ringback.settings.errors import SettingsError
 from ringback.settings.places import Places, default_data_folder
 
+LOOPBACK = ("localhost", "::1", "0.0.0.0")  # noqa: S104 - compared with, never bound
 URL_SCHEMES = ("http://", "https://")
 
 
@@ -87,3 +89,9 @@ def owner_token(places: Places) -> str | None:
         return places.token.read_text(encoding="ascii").strip() or None
     except (OSError, UnicodeDecodeError):
         return None
+
+
+def is_loopback(url: str) -> bool:
+    """Whether the address is this machine's own."""
+    host = urlsplit(url).hostname or ""
+    return host in LOOPBACK or host.startswith("127.")
