@@ -111,7 +111,6 @@ class Worker:
             runtimes={"scripted": self.runtime},
             outbox=self.outbox,
             slots=self.slots,
-            server_now_s=self.link.server_now_s,
         )
 
 

@@ -1,7 +1,6 @@
 """One attempt in the worker's hands: its reporter, its stop, its time limits, and how far it has come."""
 
 import asyncio
-import datetime
 from dataclasses import replace
 from typing import Any, Final
 
@@ -11,19 +10,20 @@ from ringback.worker.messages import Key, Result, report
 from ringback.worker.reporting import AttemptReporter
 
 HALTED: Final = Result(ok=False, code="halted")
-TIMER_MAX_S: Final = 7 * 24 * 3600.0
 
 
 class Attempt:
     """The state of one attempt; made by the supervisor, and over when its settle was answered."""
 
-    def __init__(self, assignment: Assignment, outbox: Outbox) -> None:
-        """Nothing is reported yet."""
+    def __init__(self, assignment: Assignment, outbox: Outbox, *, deadline_in_ms: int | None = None) -> None:
+        """Nothing is reported yet. The deadline counts from now: the worker's wall clock plays no part (O20)."""
         self.assignment = assignment
         self.key = Key(assignment.run_id, assignment.fence)
         self.reporter = AttemptReporter(self.key, outbox)
         self.stop = Stop()
         self.is_settling = False
+        self._claimed_at = asyncio.get_running_loop().time()
+        self._deadline_in_ms = deadline_in_ms
         self._outbox = outbox
         self._start_answer: asyncio.Future[Result] | None = None
         self._timers: list[asyncio.TimerHandle] = []
@@ -52,13 +52,13 @@ class Attempt:
         self.is_settling = True
         self.reporter.finish()
 
-    def set_limits(self, server_now_s: float | None) -> None:
-        """Start the clocks: the attempt's limit from now on, and the deadline by the server's clock."""
+    def set_limits(self) -> None:
+        """Start the clocks: the attempt's limit counts from here, the deadline from the claim."""
+        now = asyncio.get_running_loop().time()
         if self.assignment.timeout_ms is not None:
-            self._halt_in(self.assignment.timeout_ms / 1000, "timeout:attempt")
-        if self.assignment.deadline_at is not None and server_now_s is not None:
-            deadline = datetime.datetime.fromisoformat(self.assignment.deadline_at)
-            self._halt_in(deadline.timestamp() - server_now_s, "timeout:deadline")
+            self._halt_at(now + self.assignment.timeout_ms / 1000, "timeout:attempt")
+        if self._deadline_in_ms is not None:
+            self._halt_at(self._claimed_at + self._deadline_in_ms / 1000, "timeout:deadline")
 
     def clear_limits(self) -> None:
         """Stop the clocks."""
@@ -80,7 +80,5 @@ class Attempt:
         """What a line of the log says about it."""
         return {"run": self.key.run_id, "attempt": self.assignment.attempt_id, "tool": self.assignment.tool}
 
-    def _halt_in(self, delay_s: float, why: StopReason) -> None:
-        if delay_s <= TIMER_MAX_S:
-            timer = asyncio.get_running_loop().call_later(max(0.0, delay_s), self.halt, why)
-            self._timers.append(timer)
+    def _halt_at(self, moment: float, why: StopReason) -> None:
+        self._timers.append(asyncio.get_running_loop().call_at(moment, self.halt, why))

@@ -32,23 +32,17 @@ class Instant:
 
 
 class Lease:
-    """The lease of one session, and the server's clock as far as the renewals show it."""
+    """The lease of one session."""
 
-    def __init__(self, *, lease_s: float, sent: Instant, expires_at_s: float) -> None:
-        """`expires_at_s` is what the server said about the end of the lease, seconds since 1970 by its clock."""
+    def __init__(self, *, lease_s: float, sent: Instant) -> None:
+        """`sent` is when the request was sent whose answer gave it."""
         self.lease_s = lease_s
-        self.renew(sent=sent, expires_at_s=expires_at_s)
-
-    def renew(self, *, sent: Instant, expires_at_s: float) -> None:
-        """A request that was sent at this moment renewed the lease, and its answer has just come."""
         self._sent = sent
-        self._heard = Instant.now()
-        self._granted_at_s = expires_at_s - self.lease_s
+
+    def renew(self, *, sent: Instant) -> None:
+        """A request that was sent at this moment renewed it."""
+        self._sent = sent
 
     def remaining_s(self) -> float:
         """Seconds until the lease ends; negative once it did."""
         return self.lease_s - self._sent.elapsed_s()
-
-    def server_now_s(self) -> float:
-        """The server's wall clock by estimate, seconds since 1970; never ahead, behind by the way of one answer."""
-        return self._granted_at_s + self._heard.elapsed_s()

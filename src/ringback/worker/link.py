@@ -108,10 +108,6 @@ class Link:
         for channel in (self._reports, self._claims, self._pulse):
             channel.close()
 
-    def server_now_s(self) -> float | None:
-        """The server's clock by estimate, seconds since 1970; None before the first attach."""
-        return None if self.session is None else self.session.lease.server_now_s()
-
     def _heard(self) -> None:
         self.contact = Instant.now()
         if self._is_away:
@@ -246,7 +242,7 @@ class Link:
         body = messages.heartbeat_body(holder.held())
         raw = await self._pulse.call(session.path("heartbeat"), body, within_s=max(1.0, session.lease.lease_s / 3))
         answer = messages.BEATEN.decode(raw)
-        session.lease.renew(sent=sent, expires_at_s=answer.lease_expires_at.timestamp())
+        session.lease.renew(sent=sent)
         session.renewed.set()
         for lost in answer.lost:
             holder.lose(lost.key)

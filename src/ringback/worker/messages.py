@@ -4,7 +4,6 @@ Only the envelopes are typed here; an assignment stays the JSON object that `Ass
 this version does not know are left alone, so that a newer server can say more.
 """
 
-import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
@@ -63,7 +62,6 @@ class Attached(msgspec.Struct, frozen=True, rename="camel"):
     session_id: str
     heartbeat_interval_ms: int
     lease_ms: int
-    lease_expires_at: datetime.datetime
     epoch: int = 0
 
 
@@ -85,7 +83,6 @@ class Reported(msgspec.Struct, frozen=True, rename="camel"):
 class Beaten(msgspec.Struct, frozen=True, rename="camel"):
     """The answer to a heartbeat."""
 
-    lease_expires_at: datetime.datetime
     cancels: list[Cancel] = []
     lost: list[Lost] = []
 

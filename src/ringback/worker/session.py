@@ -40,8 +40,7 @@ class Session:
         self.session_id = answer.session_id
         self.epoch = answer.epoch
         self.heartbeat_s = answer.heartbeat_interval_ms / 1000
-        expires_at_s = answer.lease_expires_at.timestamp()
-        self.lease = Lease(lease_s=answer.lease_ms / 1000, sent=sent, expires_at_s=expires_at_s)
+        self.lease = Lease(lease_s=answer.lease_ms / 1000, sent=sent)
         self.renewed = asyncio.Event()
 
     def path(self, verb: str) -> str:

@@ -11,7 +11,7 @@ its settle was answered, so that a heartbeat in between doesn't make it look los
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ringback.worker.assignment import Assignment, Outcome, Runtime, StopReason
@@ -23,7 +23,7 @@ from ringback.worker.settlement import FINAL_CODES, RETRY_CODES, ended_early, en
 from ringback.worker.slots import Slots
 
 STOP_GRACE_MS: Final = 1_000
-KILL_WITHIN_S: Final = 5.0
+KILL_WITHIN_S: Final = 2.0
 
 _log = logging.getLogger("ringback.worker.supervisor")
 
@@ -31,19 +31,11 @@ _log = logging.getLogger("ringback.worker.supervisor")
 class Supervisor:
     """The attempts of this worker, and the `Holder` of its link."""
 
-    def __init__(
-        self,
-        *,
-        runtimes: Mapping[str, Runtime],
-        outbox: Outbox,
-        slots: Slots,
-        server_now_s: Callable[[], float | None],
-    ) -> None:
-        """`runtimes` by the name that assignments use; `server_now_s` is the server's clock by estimate."""
+    def __init__(self, *, runtimes: Mapping[str, Runtime], outbox: Outbox, slots: Slots) -> None:
+        """`runtimes` by the name that assignments use."""
         self._runtimes = runtimes
         self._outbox = outbox
         self._slots = slots
-        self._server_now_s = server_now_s
         self._attempts: dict[Key, Attempt] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._at_rest = asyncio.Event()
@@ -79,6 +71,10 @@ class Supervisor:
             if not attempt.is_settling:
                 attempt.halt("lost")
                 self._outbox.mute(key, discard=discard)
+
+    async def at_rest(self) -> None:
+        """Wait until nothing runs; results may still be on their way."""
+        await self._at_rest.wait()
 
     # -- the end of the worker -------------------------------------------------------------------------------------
 
@@ -130,7 +126,7 @@ class Supervisor:
             if has_slot:
                 self._slots.vacate()
             return
-        attempt = Attempt(assignment, self._outbox)
+        attempt = Attempt(assignment, self._outbox, deadline_in_ms=body.get("deadlineInMs"))
         if attempt.key in self._attempts:
             if has_slot:
                 self._slots.vacate()
@@ -173,7 +169,7 @@ class Supervisor:
             return ended_early(attempt.stop)
         if not started.ok:
             return ended_refused(started)
-        attempt.set_limits(self._server_now_s())
+        attempt.set_limits()
         runtime = self._runtimes.get(attempt.assignment.runtime)
         if runtime is None:
             message = f"this worker has no runtime {attempt.assignment.runtime!r}"

@@ -1,0 +1,80 @@
+"""`ringback worker`: reads the settings, puts the parts together, and ends the process with the right exit code.
+
+0 drained · 1 failed · 2 usage · 6 the server does not allow this worker · 128 + signal when a second signal came.
+What happens in between is in `ringback.worker.life`.
+"""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+import uvloop
+
+from ringback.settings.errors import SettingsError
+from ringback.worker import logs
+from ringback.worker.assignment import Runtime
+from ringback.worker.life import Life, Signals, StartupError
+from ringback.worker.processes.guardian import Guardian
+from ringback.worker.runtimes.command import CommandRuntime
+from ringback.worker.settings import TOKEN_VARIABLES, WorkerSettings, read_settings
+
+
+def main(argv: Sequence[str]) -> NoReturn:
+    """`ringback worker ARGV`; ends the process."""
+    try:
+        settings = read_settings(argv, os.environ)
+        for name in TOKEN_VARIABLES:
+            os.environ.pop(name, None)
+        sys.exit(run_worker(settings))
+    except SettingsError as error:
+        print(f"ringback worker: {error}", file=sys.stderr)
+        sys.exit(2)
+    except StartupError as error:
+        print(f"ringback worker: {error}", file=sys.stderr)
+        sys.exit(error.code)
+
+
+def run_worker(settings: WorkerSettings) -> int:
+    """Run a worker in this process until it is told to end; returns the exit code.
+
+    Raises:
+        StartupError: the application can't be loaded, or the server does not take the worker.
+    """
+    logs.configure(settings.log_level, settings.log_format)
+    with suppress(OSError):
+        Path("/proc/self/comm").write_text("ringback-worker")
+    return uvloop.run(_run(settings))
+
+
+async def _run(settings: WorkerSettings) -> int:
+    async with AsyncExitStack() as stack:
+        guardian = Guardian(worker_mark=settings.mark)
+        await guardian.start()
+        stack.push_async_callback(guardian.aclose)
+        signals = Signals()
+        runtimes: list[Runtime] = [CommandRuntime(guardian, secret_values=(settings.token,))]
+        definitions: list[dict[str, Any]] = []
+        if settings.app is not None:
+            functions, definitions = await _functions(settings, settings.app, guardian)
+            stack.push_async_callback(functions.aclose)
+            runtimes.append(functions)
+        return await Life(settings, runtimes, definitions).run(signals)
+
+
+async def _functions(settings: WorkerSettings, app: str, guardian: Guardian) -> tuple[Runtime, list[dict[str, Any]]]:
+    """The runtime of the application's functions, imported only where there is an application, and its tools."""
+    from ringback.worker.runtimes.function import FunctionRuntime
+    from ringback.worker.runtimes.interpreter import LoadError
+
+    functions = FunctionRuntime(guardian, app, slots=settings.slots)
+    try:
+        await functions.start()
+    except LoadError as error:
+        if error.trace:
+            print(error.trace, file=sys.stderr)
+        await functions.aclose()
+        raise StartupError(f"{app}: {error}") from None
+    return functions, functions.definitions

@@ -1,0 +1,33 @@
+"""What a worker says that it can do: the lanes from which it takes work, and its capabilities.
+
+A lane is `POOL/NEED`. Commands need `command`; a function needs `function:NAME`, so a worker without that very function
+never gets its runs (O77). The definitions come from the application in a child interpreter; nothing of it is imported.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+COMMAND_NEED: Final = "command"
+_NATIVE: Final = (
+    "input.receive",
+    "output.publish",
+    "tool.call",
+    "tracing",
+    "config.read",
+    "secrets.read",
+    "checkpoint.save",
+    "checkpoint.load",
+)
+_UNSUPPORTED: Final = ("interaction.request", "kv.read", "kv.write")
+
+
+def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The lanes, sorted: every pool with `command` and with each function."""
+    needs = [COMMAND_NEED, *(f"function:{definition['name']}" for definition in definitions)]
+    return sorted({f"{pool}/{need}" for pool in pools for need in needs})
+
+
+def capabilities() -> list[dict[str, str]]:
+    """The capability descriptors of this worker."""
+    native = [{"surface": "core", "name": name, "supportLevel": "native"} for name in _NATIVE]
+    return native + [{"surface": "core", "name": name, "supportLevel": "unsupported"} for name in _UNSUPPORTED]
