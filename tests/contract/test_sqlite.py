@@ -1,0 +1,285 @@
+"""What only the SQLite ledger promises: durability, a bounded log, honesty on a full disk, one owner, quick questions."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from ringback.domain.decide import create, decide
+from ringback.domain.errors import StorageFullError
+from ringback.domain.moments import DAY
+from ringback.domain.runs import Cancel, Run
+from ringback.engine.retention import Retention
+from ringback.store import maintenance, statements
+from ringback.store.connection import Connection
+from ringback.store.local_notify import LocalNotify
+from ringback.store.migrate import SchemaError, migrate
+from ringback.store.ownership import LedgerInUseError
+from ringback.store.sqlite import SqliteStore
+from tests.builders import NOON, PROJECT, FakeClock, facts, queued, run_id
+from tests.contract.conftest import Ledger, add_project
+
+
+async def add(store: SqliteStore, number: int, payload: str = "") -> Run:
+    run = queued(number, event_sequence=0)
+    body = {"mode": "tool", "arguments": {"payload": payload}}
+    return await store.commit(lambda desk: desk.add(facts(number, input=body), create(run, {}, now=desk.now)))
+
+
+async def test_commits_are_flushed_in_full(ledger: Ledger) -> None:
+    db = Connection(ledger.path)
+    (mode,), (sync,) = db.fetch("PRAGMA journal_mode"), db.fetch("PRAGMA synchronous")
+    db.close()
+
+    assert mode["journal_mode"] == "wal"
+    assert sync["synchronous"] == 2  # FULL
+
+
+async def test_many_units_share_a_flush(ledger: Ledger, monkeypatch: pytest.MonkeyPatch) -> None:
+    commits: list[str] = []
+    run = Connection.run
+
+    def counted(self: Connection, sql: str, values: object = None) -> None:
+        commits.extend([sql] if sql == "COMMIT" else [])
+        run(self, sql, values)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Connection, "run", counted)
+    await asyncio.gather(*(add(ledger.store, number) for number in range(1, 101)))
+
+    assert len(commits) <= 3
+
+
+async def test_a_second_process_cannot_own_the_ledger(ledger: Ledger) -> None:
+    second = SqliteStore(ledger.path, clock=ledger.clock, notify=LocalNotify())
+
+    with pytest.raises(LedgerInUseError, match=str(os.getpid())):
+        await second.open()
+
+
+CRASHES = """
+import asyncio, os, sys
+from pathlib import Path
+from ringback.store.local_notify import LocalNotify
+from ringback.store.sqlite import SqliteStore
+from tests.builders import FakeClock
+from tests.contract.conftest import add_project
+from tests.contract.test_sqlite import add
+
+async def main():
+    store = SqliteStore(Path(sys.argv[1]), clock=FakeClock(), notify=LocalNotify())
+    await store.open()
+    await add_project(store, "p1")
+    for number in range(1, 41):
+        await add(store, number)
+        os.write(1, b"%d\\n" % number)
+    os.kill(os.getpid(), 9)
+
+asyncio.run(main())
+"""
+
+
+async def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
+    path = tmp_path / "ringback.db"
+    died = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", CRASHES, str(path)], capture_output=True, check=False, timeout=60
+    )
+    acknowledged = [int(line) for line in died.stdout.split()]
+    store = SqliteStore(path, clock=FakeClock(), notify=LocalNotify())
+    await store.open()
+
+    kept = [await store.reads.run(run_id(number)) for number in acknowledged]
+
+    await store.aclose()
+    assert died.returncode == -9
+    assert len(acknowledged) == 40
+    assert None not in kept
+    assert maintenance.check(tmp_path) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 12 MB."""
+    folder = tmp_path / "small"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(folder)], capture_output=True, check=False
+    )
+    if mounted.returncode:
+        pytest.skip(f"needs a tmpfs, and this machine does not let us mount one: {mounted.stderr.decode().strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+async def test_on_a_full_disk_nothing_is_acknowledged_that_was_not_stored(small_disk: Path) -> None:
+    """O55."""
+    folder = small_disk
+    store = SqliteStore(folder / "ringback.db", clock=FakeClock(), notify=LocalNotify())
+    await store.open()
+    await add_project(store, PROJECT)
+    await add(store, 1)
+    ballast = folder / "ballast"
+    with ballast.open("wb") as file:
+        try:
+            while True:
+                file.write(b"x" * 65536)
+                file.flush()
+        except OSError:
+            pass
+    stored, refused = [1], []
+    for number in range(2, 60):
+        try:
+            await add(store, number, "y" * 20_000)
+            stored.append(number)
+        except StorageFullError:
+            refused.append(number)
+    ballast.unlink()
+
+    after = await add(store, 100)
+
+    assert refused, "the disk was never full"
+    assert after.run_id == run_id(100)
+    assert [n for n in (*stored, 100) if await store.reads.run(run_id(n)) is None] == []
+    assert [n for n in refused if await store.reads.run(run_id(n)) is not None] == []
+    await store.aclose()
+    assert maintenance.check(folder) == []
+
+
+async def test_the_log_stays_bounded_while_readers_come_and_go(ledger: Ledger) -> None:
+    """O54: no reader keeps a snapshot, so a checkpoint can always reset the log."""
+    largest = 0
+    for start in range(0, 1500, 100):
+        numbers = range(start + 1, start + 101)
+        await asyncio.gather(*(add(ledger.store, number, "z" * 60_000) for number in numbers))
+        await ledger.store.reads.events(run_id(start + 1), after=0, limit=10)
+        await ledger.store.reads.runs(PROJECT, statuses=(), tool=None, before=None, limit=50)
+        largest = max(largest, ledger.path.with_name("ringback.db-wal").stat().st_size)
+
+    assert largest < 80 * 2**20, f"the log grew to {largest} bytes while 90 MB were written"
+
+
+async def test_a_backup_of_a_ledger_in_use_is_whole(ledger: Ledger, tmp_path: Path) -> None:
+    await asyncio.gather(*(add(ledger.store, number) for number in range(1, 51)))
+    target = tmp_path / "copy" / "ringback.db"
+    target.parent.mkdir()
+    writing = [asyncio.create_task(add(ledger.store, number)) for number in range(51, 101)]
+
+    await asyncio.to_thread(maintenance.backup, tmp_path, target)
+    await asyncio.gather(*writing)
+
+    assert maintenance.check(target.parent) == []
+    assert target.stat().st_mode & 0o777 == 0o600
+    copy = Connection(target)
+    (row,) = copy.fetch("SELECT COUNT(*) AS runs FROM runs")
+    copy.close()
+    assert row["runs"] >= 50
+
+
+async def test_check_finds_a_gap_in_an_event_sequence(ledger: Ledger, tmp_path: Path) -> None:
+    await add(ledger.store, 1)
+    db = Connection(ledger.path)
+    db.run("DELETE FROM run_events")
+    db.close()
+
+    assert maintenance.check(tmp_path) == [f"run {run_id(1)}: event sequences have a gap"]
+
+
+def test_a_ledger_of_a_newer_release_is_refused(tmp_path: Path) -> None:
+    db = Connection(tmp_path / "ringback.db")
+    migrate(db, now=NOON)
+    db.run("INSERT INTO schema_migrations VALUES ('9999_future', '', 0)")
+
+    with pytest.raises(SchemaError, match="newer release"):
+        migrate(db, now=NOON)
+    db.close()
+
+
+def test_an_edited_migration_is_refused(tmp_path: Path) -> None:
+    db = Connection(tmp_path / "ringback.db")
+    migrate(db, now=NOON)
+    db.run("UPDATE schema_migrations SET digest = 'other'")
+
+    with pytest.raises(SchemaError, match="differs"):
+        migrate(db, now=NOON)
+    db.close()
+
+
+def test_migrating_twice_applies_nothing(tmp_path: Path) -> None:
+    db = Connection(tmp_path / "ringback.db")
+    first, second = migrate(db, now=NOON), migrate(db, now=NOON)
+    db.close()
+
+    assert first == [name for name, _ in statements.migrations("sqlite")]
+    assert second == []
+
+
+HOT = (
+    "load_runs",
+    "load_key",
+    "lane_heads",
+    "ready_lanes",
+    "held_lanes",
+    "due_timers",
+    "next_timer",
+    "events_after",
+    "project_events_after",
+    "list_runs",
+    "runs_held_by",
+    "load_attempts",
+    "links_to",
+    "links_from",
+    "expired_sessions",
+    "orphaned_runs",
+    "expired_runs",
+    "save_run",
+    "token_by_digest",
+    "load_facts",
+)
+
+
+SORTS_A_HANDFUL = ("links_to", "links_from", "runs_held_by", "held_lanes")  # bounded by one run's links or by slots
+
+
+@pytest.mark.parametrize("name", HOT)
+async def test_a_hot_statement_never_walks_a_table(ledger: Ledger, name: str) -> None:
+    """Cost must not grow with the number of finished runs: every step is a search, or a walk along a small index."""
+    sql = statements.load("sqlite")[name]
+    parameters = dict.fromkeys(_names_in(sql))
+    db = Connection(ledger.path)
+    plan = [str(row["detail"]) for row in db.fetch(f"EXPLAIN QUERY PLAN {sql}", parameters)]
+    db.close()
+
+    allowed = (
+        "SCAN json_each",
+        "SCAN lanes",
+        "SCAN first_lane",
+        "SCAN runs USING COVERING INDEX runs_",
+        "SCAN sessions",
+    )
+    walks = [step for step in plan if step.startswith("SCAN") and not step.startswith(allowed)]
+    assert walks == [], plan
+    assert name in SORTS_A_HANDFUL or not any("TEMP B-TREE" in step for step in plan), plan
+
+
+def _names_in(sql: str) -> set[str]:
+    return set(re.findall(r"(?<!:):([a-z_]+)", sql))
+
+
+async def test_retention_removes_runs_whole(ledger: Ledger, tmp_path: Path) -> None:
+    for number in (1, 2):
+        await add(ledger.store, number)
+    one = (run_id(1),)
+    await ledger.store.commit(lambda desk: desk.save(decide(desk.run(one[0]), Cancel(), now=desk.now)), runs=one)
+    ledger.clock.advance(31 * DAY)
+    retention = Retention(store=ledger.store, clock=ledger.clock, keep=30 * DAY)
+
+    assert await retention.remove() == 1
+    assert await ledger.store.reads.run(run_id(1)) is None
+    assert await ledger.store.reads.run(run_id(2)) is not None
+    assert maintenance.check(tmp_path) == []
