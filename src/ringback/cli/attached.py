@@ -1,17 +1,8 @@
-"""The local worker of `ringback up`: `ringback worker` that ends with its parent."""
+"""The local worker of `ringback up`: `ringback worker` without the command line around it, to save its memory."""
 
 import sys
 
-from ringback.cli.lifeline import die_with_parent
-
-
-def main() -> None:
-    """Work until told to stop."""
-    from ringback.worker.main import main as work
-
-    die_with_parent()
-    work(sys.argv[1:])
-
+from ringback.worker.main import main
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

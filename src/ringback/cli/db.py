@@ -13,8 +13,8 @@ import typer
 from ringback.cli.coercion import QuickCommand, QuickGroup
 from ringback.cli.exits import Exit
 from ringback.cli.lock import holder_of
-from ringback.cli.session import DataOption, JsonFlag, report
-from ringback.cli.terminal import Terminal, plain
+from ringback.cli.session import DataOption, JsonFlag
+from ringback.cli.terminal import Terminal, plain, report
 from ringback.settings.connection import find_connection
 from ringback.settings.places import Places
 

@@ -10,8 +10,8 @@ import typer
 
 from ringback.cli.exits import Exit
 from ringback.cli.lock import holder_of
-from ringback.cli.session import DataOption, JsonFlag, report
-from ringback.cli.terminal import Terminal
+from ringback.cli.session import DataOption, JsonFlag
+from ringback.cli.terminal import Terminal, report
 from ringback.settings.connection import find_connection
 
 LOOK_EVERY_S = 0.05

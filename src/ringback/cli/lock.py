@@ -23,7 +23,7 @@ class PidFile:
 
     def __init__(self, fd: int) -> None:
         """Made by `take`."""
-        self._fd = fd
+        self.fd = fd
 
     @classmethod
     def take(cls, path: Path) -> Self:
@@ -43,10 +43,6 @@ class PidFile:
         os.ftruncate(fd, 0)
         os.pwrite(fd, str(os.getpid()).encode(), 0)
         return cls(fd)
-
-    def release(self) -> None:
-        """Let go; the file stays."""
-        os.close(self._fd)
 
 
 def holder_of(path: Path) -> int | None:

@@ -6,8 +6,7 @@ The server checks again what only it can know; here the usual mistakes are told 
 import errno
 import socket
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +42,8 @@ def read_tools(file: Path | None, *, is_named: bool) -> Sequence[Mapping[str, An
         raise StartError(f"{first}{more}") from None
 
 
-@contextmanager
-def prepared(settings: "ServerSettings") -> Iterator[None]:
-    """The data folder made, checked and locked; the port free.
+def prepared(settings: "ServerSettings") -> PidFile:
+    """The data folder made, checked and locked; the port free. Returns the lock, which the caller keeps.
 
     Raises:
         StartError: one of these is not so.
@@ -59,11 +57,8 @@ def prepared(settings: "ServerSettings") -> Iterator[None]:
         raise StartError(f"the data folder {settings.data} is already served{where} (pid {other.pid})") from None
     except OSError as refused:
         raise _unwritable(settings.data, refused) from None
-    try:
-        _check_port(settings.host, settings.port)
-        yield
-    finally:
-        lock.release()
+    _check_port(settings.host, settings.port)
+    return lock
 
 
 def _make_folder(data: Path) -> None:

@@ -15,9 +15,9 @@ import typer
 
 from ringback.cli.arguments import ArgumentError
 from ringback.cli.exits import Exit, exit_for
-from ringback.cli.terminal import Terminal, plain
+from ringback.cli.terminal import Terminal, report
 from ringback.client.blocking import Ringback
-from ringback.client.errors import RefusedError, RingbackError, UnauthorizedError, UnreachableError
+from ringback.client.errors import RingbackError, UnreachableError
 from ringback.client.exchange import Link, Steps
 from ringback.client.plainwire import PlainWire
 from ringback.client.retry import HASTY, PATIENT, RetryPolicy
@@ -110,21 +110,6 @@ def guarded(session: Session, act: Callable[[], None]) -> None:
         raise typer.Exit(Exit.DONE) from None
     finally:
         session.close()
-
-
-def report(out: Terminal, message: str, *, code: str, error: RingbackError | None = None) -> None:
-    """Say what went wrong: one line on stderr, or a JSON document on stdout."""
-    if out.json_mode:
-        facts: dict[str, Any] = {"code": code, "message": message, "retryable": bool(error and error.retryable)}
-        if error is not None and error.request_id:
-            facts["request_id"] = error.request_id
-        if isinstance(error, RefusedError) and error.errors:
-            facts["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.errors]
-        out.record({"error": facts})
-        return
-    out.note(f"ringback: {plain(message)}")
-    if isinstance(error, UnauthorizedError):
-        out.note("Set RINGBACK_TOKEN, or name the data folder of a local server with --data.")
 
 
 def _is_plain(url: str | None) -> TypeGuard[str]:

@@ -9,6 +9,8 @@ The children are in sessions of their own, so Ctrl-C reaches us only and the ord
 stdin is a pipe that we hold.
 """
 
+import json
+import logging
 import os
 import queue
 import random
@@ -21,11 +23,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Protocol
 
-import structlog
-
+from ringback.cli.plan import Plan
 from ringback.client.embedded import probe
 from ringback.settings.connection import recorded_server
-from ringback.settings.server import ServerSettings
 
 READY_WITHIN_S = 30.0
 WORKER_WITHIN_S = 10.0
@@ -35,7 +35,7 @@ RESTART_FIRST_S = 0.5
 RESTART_LONGEST_S = 30.0
 STEADY_AFTER_S = 60.0
 
-_log = structlog.get_logger("ringback.up")
+_log = logging.getLogger("ringback.up")
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,9 +115,9 @@ class Steps(Protocol):
 class Supervisor:
     """The life of one `ringback up`, from `run` to its exit code."""
 
-    def __init__(self, settings: ServerSettings, steps: Steps) -> None:
+    def __init__(self, plan: Plan, steps: Steps) -> None:
         """Nothing is started yet."""
-        self._settings, self._steps = settings, steps
+        self._plan, self._steps = plan, steps
         self._news: queue.SimpleQueue[Ended | Asked] = queue.SimpleQueue()
         self._server: Child | None = None
         self._worker: Child | None = None
@@ -127,14 +127,14 @@ class Supervisor:
         self._announce_by: float | None = None
         self._is_wanted_end = False
 
-    def run(self, *, until_stdin_closes: bool = False) -> int:
+    def run(self) -> int:
         """Serve until told to stop. Returns the exit code."""
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             signal.signal(number, self._heard)
-        if until_stdin_closes:
+        if self._plan.until_stdin_closes:
             threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
-        self._server = Child("server", [sys.executable, "-m", "ringback.cli.serving"], self._news)
-        self._server.tell(self._settings.model_dump_json().encode())
+        self._server = Child("server", [sys.executable, "-P", "-m", "ringback.cli.serving"], self._news)
+        self._server.tell(json.dumps(self._plan.settings).encode())
         try:
             ended = self._begin()
             while ended is None:
@@ -153,7 +153,7 @@ class Supervisor:
             return 0 if self._is_wanted_end else 1
         self._steps.serving(self._url)
         self._announce_by = time.monotonic()
-        if not self._settings.no_worker:
+        if not self._plan.settings["no_worker"]:
             self._announce_by += WORKER_WITHIN_S
             self._start_worker()
         return None
@@ -189,7 +189,7 @@ class Supervisor:
             if news is not None:
                 self._is_wanted_end = isinstance(news, Asked)
                 return False
-            record = recorded_server(self._settings.places)
+            record = recorded_server(self._plan.places)
             if (
                 record is not None
                 and record.get("pid") == self._server.pid
@@ -197,13 +197,13 @@ class Supervisor:
             ):
                 self._url = str(record["url"])
                 return True
-        _log.error("the server is not ready", within_s=READY_WITHIN_S)
+        _log.error("the server is not ready within %s s", READY_WITHIN_S)
         return False
 
     def _start_worker(self) -> None:
         self._restart_at = None
         self._worker = Child("worker", self._steps.worker_command(self._url), self._news)
-        _log.debug("worker started", pid=self._worker.pid)
+        _log.debug("worker started", extra={"pid": self._worker.pid})
 
     def _take(self, news: Ended | Asked | None) -> int | None:
         """Act on what happened; an exit code ends the loop."""
@@ -212,13 +212,13 @@ class Supervisor:
                 if self._restart_at is not None and time.monotonic() >= self._restart_at:
                     self._start_worker()
             case Asked(number):
-                _log.info("stopping", signal=signal.Signals(number).name if number else "stdin closed")
+                _log.info("stopping", extra={"cause": signal.Signals(number).name if number else "stdin closed"})
                 self._drain()
                 return 0
             case Ended(child) if child is self._worker:
                 self._worker_died(child)
             case Ended(child):
-                _log.error("the server ended by itself", exit_code=child.code)
+                _log.error("the server ended by itself", extra={"exit_code": child.code})
                 self._drain()
                 return 1
         return None
@@ -228,14 +228,14 @@ class Supervisor:
         self._restarts = 0 if time.monotonic() - child.began > STEADY_AFTER_S else self._restarts + 1
         pause_s = min(RESTART_FIRST_S * 2.0 ** max(0, self._restarts - 1), RESTART_LONGEST_S)
         pause_s += pause_s * random.random()  # noqa: S311 - spreads restarts, keeps no secret
-        _log.warning("the worker ended; starting another", exit_code=child.code, in_s=round(pause_s, 1))
+        _log.warning("the worker ended; starting another", extra={"exit_code": child.code, "in_s": round(pause_s, 1)})
         self._restart_at = time.monotonic() + pause_s
 
     def _drain(self) -> None:
         """Worker first, then server: what the worker gives back must still be stored."""
         began = time.monotonic()
-        self._end(self._worker, began + self._settings.drain_s * WORKER_SHARE)
-        self._end(self._server, began + self._settings.drain_s)
+        self._end(self._worker, began + self._plan.drain_s * WORKER_SHARE)
+        self._end(self._server, began + self._plan.drain_s)
 
     def _end(self, child: Child | None, deadline: float) -> None:
         """Ask a child to end; kill it at the deadline, or when somebody presses Ctrl-C again."""
@@ -246,9 +246,9 @@ class Supervisor:
             left_s = deadline - time.monotonic()
             news = self._next(max(0.0, left_s))
             if news is None or (isinstance(news, Asked) and news.number == signal.SIGINT):
-                _log.warning("killed: it did not end in time", process=child.name)
+                _log.warning("killed: it did not end in time", extra={"child": child.name})
                 child.signal(signal.SIGKILL)
-                deadline = time.monotonic() + self._settings.drain_s + 1
+                deadline = time.monotonic() + self._plan.drain_s + 1
 
     def _next(self, within_s: float | None) -> Ended | Asked | None:
         """The next thing that happened, None when nothing did in this time."""

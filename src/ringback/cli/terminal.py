@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ringback.client.errors import RefusedError, RingbackError, UnauthorizedError
 from ringback.settings.terminal import wants_colours
 
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -76,6 +77,21 @@ class Terminal:
 
     def _room(self) -> int | None:
         return os.get_terminal_size().columns if self.is_interactive else None
+
+
+def report(out: Terminal, message: str, *, code: str, error: RingbackError | None = None) -> None:
+    """Say what went wrong: one line on stderr, or a JSON document on stdout."""
+    if out.json_mode:
+        facts: dict[str, Any] = {"code": code, "message": message, "retryable": bool(error and error.retryable)}
+        if error is not None and error.request_id:
+            facts["request_id"] = error.request_id
+        if isinstance(error, RefusedError) and error.errors:
+            facts["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.errors]
+        out.record({"error": facts})
+        return
+    out.note(f"ringback: {plain(message)}")
+    if isinstance(error, UnauthorizedError):
+        out.note("Set RINGBACK_TOKEN, or name the data folder of a local server with --data.")
 
 
 def _row(cells: Sequence[str], widths: Sequence[int], room: int | None = None) -> str:

@@ -3,8 +3,8 @@
 import typer
 
 from ringback.cli.exits import Exit
-from ringback.cli.session import DataOption, JsonFlag, report
-from ringback.cli.terminal import Terminal
+from ringback.cli.session import DataOption, JsonFlag
+from ringback.cli.terminal import Terminal, report
 from ringback.settings.connection import find_connection, owner_token
 
 

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ringback.cli.exits import Exit
-from ringback.cli.session import JsonFlag, Session, connected, report
-from ringback.cli.terminal import Terminal, plain
+from ringback.cli.session import JsonFlag, Session, connected
+from ringback.cli.terminal import Terminal, plain, report
 from ringback.client.records import Change
 
 FileArgument = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="ringback.toml, or its folder.")]

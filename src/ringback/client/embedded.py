@@ -92,7 +92,7 @@ def spawn_up(
     """
     begin = _open_log(places)
     with places.log.open("ab") as log:
-        command = [sys.executable, "-m", "ringback", "up", "--json", *options]
+        command = [sys.executable, "-P", "-m", "ringback", "up", "--json", *options]
         child = subprocess.Popen(command, stdin=stdin, stdout=subprocess.PIPE, stderr=log, start_new_session=True)
     assert child.stdout is not None
     try:
