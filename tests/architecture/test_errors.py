@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator
+from http import HTTPStatus
 from typing import Any
 
 import pytest
 
+from ringback.api.problems import STATUS_OF
+from ringback.client.errors import BY_CODE
 from ringback.domain import errors
 
 
@@ -47,3 +50,17 @@ def test_messages_are_one_line(kind: type[errors.RingbackError]) -> None:
     message = str(_example(kind))
     assert "\n" not in message
     assert len(message) < 300
+
+
+def test_every_error_has_an_http_status_of_its_own() -> None:
+    assert set(STATUS_OF) == set(KINDS)
+
+
+def test_statuses_say_whether_a_repetition_may_help() -> None:
+    assert [
+        kind.__name__ for kind in KINDS if kind.retryable != (STATUS_OF[kind] >= HTTPStatus.INTERNAL_SERVER_ERROR)
+    ] == []
+
+
+def test_the_client_knows_only_codes_that_exist() -> None:
+    assert set(BY_CODE) <= {kind.code for kind in KINDS}
