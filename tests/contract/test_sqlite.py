@@ -267,6 +267,27 @@ async def test_a_hot_statement_never_walks_a_table(ledger: Ledger, name: str) ->
     assert name in SORTS_A_HANDFUL or not any("TEMP B-TREE" in step for step in plan), plan
 
 
+@pytest.mark.parametrize(
+    ("name", "step"),
+    [
+        ("ready_lanes", "SEARCH runs USING COVERING INDEX runs_ready (project_id=? AND lane>?)"),
+        ("lane_heads", "SEARCH runs USING INDEX runs_ready (project_id=? AND lane=?)"),
+        ("list_open_runs", "SEARCH runs USING INDEX runs_open (project_id=? AND status=? AND run_id<?)"),
+        (
+            "list_unsuccessful_runs",
+            "SEARCH runs USING INDEX runs_unsuccessful (project_id=? AND status=? AND run_id<?)",
+        ),
+    ],
+)
+async def test_a_question_uses_the_index_made_for_it(ledger: Ledger, name: str, step: str) -> None:
+    sql = statements.load("sqlite")[name]
+    db = Connection(ledger.path)
+    plan = [str(row["detail"]) for row in db.fetch(f"EXPLAIN QUERY PLAN {sql}", dict.fromkeys(_names_in(sql)))]
+    db.close()
+
+    assert step in plan, plan
+
+
 def _names_in(sql: str) -> set[str]:
     return set(re.findall(r"(?<!:):([a-z_]+)", sql))
 

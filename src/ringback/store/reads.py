@@ -74,7 +74,7 @@ class SqlReads:
         values = {"project_id": project_id, "tool": tool, "before": before or _BEHIND_ALL_IDS, "limit": limit}
         if not statuses:
             return [run_of(row) for row in await self._fetch_far("list_runs", values)]
-        pages = [await self._fetch_far("list_runs_of_status", {**values, "status": each}) for each in statuses]
+        pages = [await self._fetch_far(_list_of(each), {**values, "status": each}) for each in statuses]
         rows = sorted((row for page in pages for row in page), key=lambda row: str(row["run_id"]), reverse=True)
         return [run_of(row) for row in rows[:limit]]
 
@@ -131,3 +131,14 @@ class SqlReads:
 
     async def rows(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         return list(self._fetch(statement, values))
+
+
+def _list_of(status: str) -> str:
+    """The statement that lists runs of `status` without walking all the others."""
+    match status:
+        case "succeeded":
+            return "list_succeeded_runs"
+        case "failed" | "canceled":
+            return "list_unsuccessful_runs"
+        case _:
+            return "list_open_runs"
