@@ -227,7 +227,7 @@ class Guard:
         wire.send(self._control, message)
 
     def _end(self) -> None:
-        """Kill every descendant until none is left."""
+        """Kill every descendant until none is left that may be killed."""
         self._control.close()
         own = os.getpid()
         give_up_at = time.monotonic() + 2 * UNKILLABLE_AFTER_S
@@ -237,9 +237,10 @@ class Guard:
                     pass
             except ChildProcessError:
                 return
-            for entry in procfs.descendants(procfs.scan(), [own]):
-                if entry.pid != own:
-                    procfs.send_signal(entry, signal.SIGKILL)
+            below = [entry for entry in procfs.descendants(procfs.scan(), [own]) if entry.pid != own]
+            may_kill = [procfs.send_signal(entry, signal.SIGKILL) for entry in below]
+            if below and not any(may_kill):
+                return
             select.select([self._alarm], [], [], KILL_AGAIN_S)
             self._hush()
 

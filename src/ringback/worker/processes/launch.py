@@ -67,7 +67,7 @@ def launch(
         stderr=streams.get("stderr", subprocess.DEVNULL),
         pass_fds=passed,
         start_new_session=True,
-        preexec_fn=_Restraint(limits) if limits else None,
+        preexec_fn=_Restraint(limits) if LIMITS.keys() & limits.keys() else None,
     )
 
 

@@ -55,7 +55,9 @@ def kill_orphans(tag_base: int) -> None:
         orphans = [pid for pid in children if pid in ours]
         if not orphans:
             return
-        _kill(procfs.descendants(processes, orphans))
+        living = procfs.descendants(processes, orphans)
+        if not _kill(living) and living:
+            return
         ours.difference_update(pid for pid in orphans if os.waitpid(pid, os.WNOHANG)[0])
         time.sleep(PAUSE_S)
 

@@ -105,12 +105,12 @@ class Work:
         folder = str(profile.get("cwd") or os.getcwd())  # noqa: PTH109 - no file is touched
         began_ns = time.time_ns()
         child = await guardian.spawn(self.argv, env=self.environment, cwd=folder, limits=limits)
-        capture = Capture(self.reporter, self.mask, cap_bytes=limits.get("outputBytes", CAP_BYTES))
+        capture = Capture(self.reporter, self.mask, cap_bytes=limits.get("outputBytes") or CAP_BYTES)
         capture.start(child.stdout, child.stderr)
         try:
             outcome = await self._see_through(child, capture)
-            if child.immune:
-                message = f"{child.immune} processes of the command could not be killed"
+            if outcome is not None and child.immune:
+                message = f"the command was stopped, but processes that could not be killed are left: {child.immune}"
                 return Outcome(kind="failed", error_kind="internal", error_message=message, retryable=False)
             return outcome or await self._verdict(child, capture, folder, began_ns)
         except GuardianLostError:
@@ -192,6 +192,8 @@ class Work:
         facts: dict[str, Any] = {"exitCode": code} if code >= 0 else {"signal": signal_name(-code)}
         if child.left:
             facts["leftoverProcesses"] = child.left
+        if child.immune:
+            facts["unkillableProcesses"] = child.immune
         if capture.dropped_bytes:
             facts["droppedBytes"] = capture.dropped_bytes
         if code == 0:
