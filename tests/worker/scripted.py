@@ -62,6 +62,7 @@ class ScriptedServer:
         self._server: asyncio.Server | None = None
         self._port = 0
         self._last_batch: dict[str, tuple[int, Body]] = {}
+        self._polls: defaultdict[str, int] = defaultdict(int)
         self._tasks: set[asyncio.Task[None]] = set()
         self._writers: set[asyncio.StreamWriter] = set()
 
@@ -211,8 +212,12 @@ class ScriptedServer:
     async def _claim(self, session: str, body: Body) -> Body:
         claims: list[Body] = []
         cancels: list[Body] = []
+        number = self._polls[session] = self._polls[session] + 1
+        await self.wake()
 
         def is_something() -> bool:
+            if number != self._polls[session]:
+                return True
             cancels.extend(self._cancels(session))
             if session not in self.expired:
                 claims.extend(self._claims(session, body["slots"]))
