@@ -68,12 +68,12 @@ async def victim(mark: str) -> AsyncIterator[Victim]:
         stdout=subprocess.PIPE,
     )
     assert process.stdout is not None
-    text = await process.stdout.readuntil(b"guardian=")
-    guardian = int(await process.stdout.readline())
-    tree = pids_in(text)
-    assert len(tree) == 4
-    assert all(map(is_alive, tree))
     try:
+        text = await process.stdout.readuntil(b"guardian=")
+        guardian = int(await process.stdout.readline())
+        tree = pids_in(text)
+        assert len(tree) == 4
+        assert all(map(is_alive, tree))
         yield Victim(process, guardian, tree)
     finally:
         if process.returncode is None:
