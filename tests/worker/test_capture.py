@@ -3,10 +3,9 @@
 import asyncio
 import os
 
-from tests.worker.attempts import Recorder
-
 from ringback.worker.capture import CHUNK_BYTES, Capture
 from ringback.worker.masking import Mask
+from tests.worker.attempts import Recorder
 
 MIB = 1024 * 1024
 

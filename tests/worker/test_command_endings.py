@@ -7,9 +7,9 @@ import socket
 from pathlib import Path
 
 import pytest
-from tests.worker.attempts import PYTHON, Recorder, assignment, commands, dead, is_alive, pids_in, python, shell
 
 from ringback.worker.assignment import Outcome, Stop, StopReason
+from tests.worker.attempts import PYTHON, Recorder, assignment, commands, dead, is_alive, pids_in, python, shell
 
 DETACHED = """
 setsid sh -c "trap '' TERM; echo pid=\\$\\$; while :; do sleep 900; done" &

@@ -8,11 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from tests.worker.attempts import Recorder, assignment, commands, guarded, python, shell
 
 from ringback.worker.assignment import Stop
 from ringback.worker.processes import procfs
 from ringback.worker.runtimes.command import CommandRuntime
+from tests.worker.attempts import Recorder, assignment, commands, guarded, python, shell
 
 ROOT = Path(__file__).parents[2]
 WORKER_ENV = {

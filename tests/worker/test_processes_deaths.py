@@ -10,12 +10,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from tests.worker.attempts import Recorder, dead, guarded, is_alive, pids_in, shell
 
 from ringback.worker.assignment import Outcome, Stop
 from ringback.worker.processes import leftovers, procfs
 from ringback.worker.processes.child import GuardianLostError
 from ringback.worker.runtimes.command import CommandRuntime
+from tests.worker.attempts import Recorder, dead, guarded, is_alive, pids_in, shell
 
 ENV = {"PATH": os.environ["PATH"]}
 ROOT = Path(__file__).parents[2]

@@ -5,10 +5,10 @@ import os
 import signal
 
 import pytest
-from tests.worker.attempts import PYTHON, dead, guarded, is_alive
 
 from ringback.worker.processes import procfs
 from ringback.worker.processes.child import SpawnError
+from tests.worker.attempts import PYTHON, dead, guarded, is_alive
 
 ENV = {"PATH": os.environ["PATH"]}
 
