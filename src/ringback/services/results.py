@@ -19,6 +19,7 @@ PAGE_BYTES_MAX = 4 * 1024 * 1024
 _EVENTS = 200
 _PARTS = ("artifact.updated", "output.chunk")
 _STREAMS = ("stdout", "stderr")
+_BORN_WITH = ("depends_on", "rerun_of")  # relations that a run has from its creation, not by what its work did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,7 +109,7 @@ class Results:
         events: list[StoredEvent] = []
         while page := await reads.events(run.run_id, after=len(events), limit=_EVENTS):
             events.extend(page)
-        links = [link for link in await reads.links(run.run_id) if link.relation != "depends_on"]
+        links = [link for link in await reads.links(run.run_id) if link.relation not in _BORN_WITH]
         recorded = projection_of(
             run,
             facts.input,

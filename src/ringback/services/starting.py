@@ -13,7 +13,14 @@ from typing import Any
 from ringback.domain.admission import lane_of
 from ringback.domain.decide import create, decide
 from ringback.domain.definitions import need_of, policy_flaws
-from ringback.domain.errors import DependencyError, Flaw, IdempotencyKeyError, InvalidInputError, NotFoundError
+from ringback.domain.errors import (
+    DependencyError,
+    Flaw,
+    IdempotencyKeyError,
+    InvalidInputError,
+    NotFoundError,
+    ShuttingDownError,
+)
 from ringback.domain.idempotency import KeyRecord, KeyRef, replayed
 from ringback.domain.ids import ProjectId, RunId, run_id_of
 from ringback.domain.json_values import fingerprint, flaws_of
@@ -42,6 +49,7 @@ class StartRequest:
         total_timeout_s: limit of the whole run, queue time included.
         not_before: RFC 3339 text.
         run_on: "success", or "always" to start even when an upstream run did not succeed.
+        rerun_of: the run that this one does again.
     """
 
     tool: str
@@ -60,6 +68,7 @@ class StartRequest:
     caller_context: Mapping[str, Any] | None = None
     traceparent: str | None = None
     source: str = "api"
+    rerun_of: RunId | None = None
 
     def fingerprint(self) -> str:
         """What makes two requests the same: all that was sent, but for the key and the trace."""
@@ -76,6 +85,7 @@ class StartRequest:
             "context_id": self.context_id,
             "tags": self.tags,
             "caller_context": self.caller_context,
+            "rerun_of": self.rerun_of,
         }
         return fingerprint({name: value for name, value in sent.items() if value not in (None, (), [])})
 
@@ -118,6 +128,8 @@ class Starting:
             DependencyError: an upstream run is unknown.
             IdempotencyKeyError, IdempotencyConflictError: about the key.
         """
+        if not self.accepts and parent is None:
+            raise ShuttingDownError
         tool = await self.tools.resolve(project_id, request.tool)
         if request.idempotency_key is None and tool.definition.get("requiresIdempotencyKey"):
             raise IdempotencyKeyError(f"tool {tool.name} needs an Idempotency-Key")
@@ -140,6 +152,29 @@ class Starting:
 
         needed = (*upstream, *((parent.run_id,) if parent else ()))
         return await self.store.commit(work, runs=needed, keys=(ref,) if ref else ())
+
+    async def rerun(self, run: Run, owner: str, *, idempotency_key: str | None, request_id: str) -> Started:
+        """Do a run again: same arguments, limits and priority, by the tool's current revision. See `start`."""
+        facts = (await self.store.reads.facts([run.run_id]))[run.run_id]
+        limits = facts.policy.get("timeouts") or {}
+        request = StartRequest(
+            tool=run.tool,
+            arguments=facts.input["arguments"],
+            arguments_pointer="",
+            idempotency_key=idempotency_key,
+            run_on="always" if run.runs_always else "success",
+            timeout_s=limits.get("attemptS"),
+            total_timeout_s=limits.get("totalS"),
+            priority=facts.policy.get("priority"),
+            thread_id=run.thread_id,
+            context_id=facts.context_id,
+            tags=facts.tags,
+            caller_context=facts.input.get("callerContext"),
+            traceparent=facts.traceparent,
+            source="rerun",
+            rerun_of=run.run_id,
+        )
+        return await self.start(run.project_id, owner, request, request_id=request_id)
 
     def _draft(
         self,
@@ -206,6 +241,8 @@ def _put_down(desk: Desk, facts: RunFacts, template: Run, request: StartRequest,
     if parent is not None:
         link = Link(from_run_id=parent.run_id, to_run_id=run.run_id, relation=parent.relation, created_at=desk.now)
         desk.link(link)
+    if request.rerun_of is not None:
+        desk.link(Link(from_run_id=run.run_id, to_run_id=request.rerun_of, relation="rerun_of", created_at=desk.now))
     return run
 
 

@@ -1,0 +1,145 @@
+"""The HTTP door: routes, and the one way in through which every request passes.
+
+Each route names the scope that it needs; none is needed only where the table says so. Authentication, the project, the request
+id and the shape of errors are decided here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+
+from starlette.routing import Route, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ringback.api import health, jobs, operations, run_events, run_output, runs, tools, workers
+from ringback.api.call import Call
+from ringback.api.problems import RequestError, internal_problem, problem, request_problem
+from ringback.api.reply import Reply
+from ringback.api.routes import Endpoint
+from ringback.core import Core
+from ringback.domain.errors import RingbackError, UnauthenticatedError
+from ringback.domain.ids import ProjectId
+from ringback.services.access import Principal, Project
+
+log = logging.getLogger(__name__)
+
+NOBODY = Principal(token_id="", owner="", scopes=frozenset(), project_id=None)
+NOWHERE = Project(project_id=ProjectId(""), org_id="", slug="", name="")
+REQUEST_ID_MAX = 100
+
+
+def endpoints() -> list[Endpoint]:
+    """Every route of the door, the busiest first."""
+    return [
+        *workers.ENDPOINTS,
+        *jobs.ENDPOINTS,
+        *runs.ENDPOINTS,
+        *run_events.ENDPOINTS,
+        *run_output.ENDPOINTS,
+        *tools.ENDPOINTS,
+        *operations.ENDPOINTS,
+        *health.ENDPOINTS,
+    ]
+
+
+def create_app(core: Core, *, version: str) -> ASGIApp:
+    """The ASGI application over `core`."""
+    doors: dict[str, dict[str, _Door]] = {}
+    for endpoint in endpoints():
+        doors.setdefault(endpoint.path, {})[endpoint.method] = _Door(core, endpoint)
+    routes = [Route(path, _Methods(core, by_method)) for path, by_method in doors.items()]
+    return Router(routes, redirect_slashes=False, default=_Nowhere(core))
+
+
+class _Methods:
+    """One path: its methods, HEAD wherever there is GET, and a 405 that names them for every other."""
+
+    def __init__(self, core: Core, doors: Mapping[str, _Door]) -> None:
+        self._core = core
+        self._doors = {"HEAD": doors["GET"], **doors} if "GET" in doors else dict(doors)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        door = self._doors.get(scope["method"])
+        if door is not None:
+            await door(scope, receive, send)
+            return
+        methods = ", ".join(sorted(self._doors))
+        status = HTTPStatus.METHOD_NOT_ALLOWED
+        error = RequestError(status, "method_not_allowed", f"this path takes {methods}", {"allow": methods})
+        await request_problem(error, self._core.ids.new())(scope, receive, send)
+
+
+class _Nowhere:
+    """What no route takes."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        error = RequestError(HTTPStatus.NOT_FOUND, "not_found", "no such route")
+        await request_problem(error, self._core.ids.new())(scope, receive, send)
+
+
+class _Door:
+    """One route as an ASGI application."""
+
+    def __init__(self, core: Core, endpoint: Endpoint) -> None:
+        self._core, self._endpoint = core, endpoint
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers: dict[bytes, bytes] = dict(scope["headers"])
+        request_id = _request_id(headers.get(b"x-request-id")) or self._core.ids.new()
+        reply = await self._answer(scope, receive, headers, request_id)
+        reply.headers.append((b"x-request-id", request_id.encode()))
+        await reply(scope, receive, send)
+
+    async def _answer(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], request_id: str) -> Reply:
+        try:
+            principal, project = await self._admit(scope, headers)
+            call = Call(
+                scope=scope,
+                receive=receive,
+                core=self._core,
+                request_id=request_id,
+                headers=headers,
+                principal=principal,
+                project=project,
+            )
+            return await self._endpoint.handler(call)
+        except RingbackError as error:
+            return problem(error, request_id)
+        except RequestError as error:
+            return request_problem(error, request_id)
+        except Exception:  # the outermost line: whatever it is, the caller gets a problem document
+            log.exception("request %s failed", request_id)
+            return internal_problem(request_id)
+
+    async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[Principal, Project]:
+        """Who calls and about which project, if the route's scope allows it."""
+        if self._endpoint.scope is None:
+            return NOBODY, NOWHERE
+        principal = await self._core.access.authenticate(_bearer(scope["headers"]))
+        slug = headers.get(b"ringback-project")
+        named = None if slug is None else slug.decode("latin-1")
+        return principal, self._core.access.authorize(principal, self._endpoint.scope, named)
+
+
+def _bearer(headers: Sequence[tuple[bytes, bytes]]) -> str:
+    """The token of the one `Authorization: Bearer …` header.
+
+    Raises:
+        UnauthenticatedError: none, two, or of another form.
+    """
+    given = [value for name, value in headers if name == b"authorization"]
+    if len(given) != 1 or given[0][:7].lower() != b"bearer ":
+        raise UnauthenticatedError
+    return given[0][7:].strip().decode("latin-1")
+
+
+def _request_id(given: bytes | None) -> str | None:
+    """A caller's request id, if it is short and printable."""
+    if given is None or not 1 <= len(given) <= REQUEST_ID_MAX or not all(33 <= byte <= 126 for byte in given):
+        return None
+    return given.decode("ascii")

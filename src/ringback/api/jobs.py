@@ -1,0 +1,174 @@
+"""The job door: start, look, list, stop, fetch. Every start gets the same short answer, and it comes before any work begins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from ringback.api.call import Call, flaw_of, is_true, text_member, whole_number
+from ringback.api.looking import looked_at, unchanged
+from ringback.api.problems import RequestError
+from ringback.api.reply import Reply, reply_json
+from ringback.api.routes import Endpoint
+from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError
+from ringback.domain.idempotency import one_key, unquote
+from ringback.domain.states import ACTIVE, Status, job_word
+from ringback.services.results import PAGE_BYTES, PAGE_BYTES_MAX
+from ringback.services.starting import StartRequest
+from ringback.views.jobs import accepted, job, job_in_full, job_result
+
+REASON_MAX = 500
+RESERVED = frozenset(
+    (
+        "tool",
+        "type",
+        "idempotency_key",
+        "depends_on",
+        "timeout_seconds",
+        "total_timeout_seconds",
+        "not_before",
+        "priority",
+        "thread_id",
+        "tags",
+        "run_on",
+    )
+)
+
+
+class Options(msgspec.Struct, kw_only=True):
+    """The reserved members of a start; what else stands beside them is the tool's."""
+
+    tool: str | None = None
+    type: str | None = None
+    idempotency_key: str | None = None
+    depends_on: list[str] | None = None
+    timeout_seconds: float | None = None
+    total_timeout_seconds: float | None = None
+    not_before: str | None = None
+    priority: int | None = None
+    thread_id: str | None = None
+    tags: list[str] | None = None
+    run_on: str | None = None
+    arguments: dict[str, Any] | None = None
+
+
+async def start(call: Call) -> Reply:
+    """Always 202 and always the same shape; the job is durable by then."""
+    body = await call.json_object()
+    request = _request(call, body)
+    if request.idempotency_key is None and is_true(call.query().get("require_key")):
+        raise IdempotencyKeyError("require_key was asked for, and there is no Idempotency-Key")
+    project_id = call.project.project_id
+    started = await call.core.starting.start(project_id, call.principal.owner, request, request_id=call.request_id)
+    answer = accepted(started.run)
+    headers = {"location": f"/jobs/{answer['job_id']}", "retry-after": "1"}
+    if started.is_replay:
+        headers["idempotency-replayed"] = "true"
+    return reply_json(answer, HTTPStatus.ACCEPTED, headers)
+
+
+def _request(call: Call, body: Mapping[str, Any]) -> StartRequest:
+    flat = {name: value for name, value in body.items() if name not in RESERVED and name != "arguments"}
+    if "arguments" in body and flat:
+        names = ", ".join(flat)[:200]
+        detail = f"arguments stand either under `arguments` or flat beside the reserved names, not both: {names}"
+        raise RequestError(HTTPStatus.BAD_REQUEST, "ambiguous_arguments", detail)
+    try:
+        given = {name: value for name, value in body.items() if name not in flat}
+        options = msgspec.convert(given, Options)
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(flaw_of(str(error))) from None
+    name = options.tool or options.type
+    if name is None or (options.tool and options.type and options.tool != options.type):
+        raise InvalidInputError(Flaw("/tool", "name the tool, once"))
+    header = call.header("idempotency-key")
+    return StartRequest(
+        tool=name,
+        arguments=options.arguments if options.arguments is not None else flat,
+        arguments_pointer="/arguments" if options.arguments is not None else "",
+        idempotency_key=one_key(None if header is None else unquote(header), options.idempotency_key),
+        depends_on=tuple(options.depends_on or ()),
+        run_on=options.run_on or "success",
+        timeout_s=options.timeout_seconds,
+        total_timeout_s=options.total_timeout_seconds,
+        not_before=options.not_before,
+        priority=options.priority,
+        thread_id=options.thread_id,
+        tags=tuple(options.tags or ()),
+        traceparent=call.header("traceparent"),
+        source="jobs",
+    )
+
+
+async def show(call: Call) -> Reply:
+    """One look at a job, or a wait for its end with `Prefer: wait=N`."""
+    run, headers = await looked_at(call, call.path["job_id"])
+    if unchanged(call, headers):
+        return Reply(HTTPStatus.NOT_MODIFIED, headers=headers)
+    return reply_json(job_in_full(await call.core.runs.describe(run)), headers=headers)
+
+
+async def listed(call: Call) -> Reply:
+    """Jobs, newest first."""
+    query = call.query()
+    page = await call.core.runs.page(
+        call.project.project_id,
+        statuses=_statuses(call.listed("status")),
+        tool=query.get("tool"),
+        cursor=query.get("cursor"),
+        limit=whole_number(query.get("limit"), "limit", least=1, most=200, default=50),
+    )
+    body: dict[str, Any] = {"jobs": [job(run) for run in page.items]}
+    if page.next_cursor is not None:
+        body["next_cursor"] = page.next_cursor
+    return reply_json(body)
+
+
+def _statuses(asked: list[str]) -> list[Status]:
+    """The canonical statuses behind job words; `active` is all that are not final."""
+    words: dict[str, list[Status]] = {"active": sorted(ACTIVE)}
+    for status in Status:
+        words.setdefault(job_word(status, 1), []).append(status)
+    found: list[Status] = []
+    for word in asked:
+        if word not in words:
+            raise InvalidInputError(Flaw("/status", f"must be one of {', '.join(words)}"))
+        found.extend(words[word])
+    return list(dict.fromkeys(found))
+
+
+async def stop(call: Call) -> Reply:
+    """Ask for the end: 202 while the job is active, 200 with the unchanged job when it has ended."""
+    runs = call.core.runs
+    reason = text_member(call.query().get("reason"), "/reason", REASON_MAX)
+    run = await runs.cancel(call.project.project_id, call.path["job_id"], by=call.principal.owner, reason=reason)
+    status = HTTPStatus.OK if run.is_terminal else HTTPStatus.ACCEPTED
+    headers = {} if run.is_terminal else {"retry-after": "1"}
+    return reply_json(job_in_full(await runs.describe(run)), status, headers)
+
+
+async def result(call: Call) -> Reply:
+    """A part of the result."""
+    query = call.query()
+    run = await call.core.runs.get(call.project.project_id, call.path["job_id"])
+    page = await call.core.results.page(
+        run,
+        cursor=query.get("cursor"),
+        max_bytes=whole_number(query.get("max_bytes"), "max_bytes", least=1, most=PAGE_BYTES_MAX, default=PAGE_BYTES),
+        is_partial=is_true(query.get("partial")),
+    )
+    return reply_json(job_result(page))
+
+
+ENDPOINTS = [
+    Endpoint(method="POST", path="/jobs", scope="runs:write", handler=start, summary="Start a job", takes=Options),
+    Endpoint(method="GET", path="/jobs", scope="runs:read", handler=listed, summary="List jobs, newest first"),
+    Endpoint(method="GET", path="/jobs/{job_id}", scope="runs:read", handler=show, summary="Look at a job"),
+    Endpoint(method="DELETE", path="/jobs/{job_id}", scope="runs:write", handler=stop, summary="Stop a job"),
+    Endpoint(
+        method="GET", path="/jobs/{job_id}/result", scope="runs:read", handler=result, summary="Fetch a job's result"
+    ),
+]

@@ -1,0 +1,52 @@
+"""The operator's door: which workers are attached, which pools are paused, which projects there are."""
+
+from __future__ import annotations
+
+from ringback.api.call import Call
+from ringback.api.reply import Reply, reply_json
+from ringback.api.routes import Endpoint
+from ringback.views.tools import queue, worker
+
+
+async def workers(call: Call) -> Reply:
+    """Attached workers, newest first, with how much each holds."""
+    reads = call.core.store.reads
+    sessions = await reads.sessions()
+    return reply_json({"items": [worker(each, len(await reads.runs_held_by(each.session_id))) for each in sessions]})
+
+
+async def queues(call: Call) -> Reply:
+    """Pools in which something waits, runs or is paused."""
+    project_id = call.project.project_id
+    paused = {row["pool"]: row for row in await call.core.queues.list(project_id)}
+    return reply_json({"items": [queue(pool, paused[pool]) for pool in sorted(paused)]})
+
+
+async def pause(call: Call) -> Reply:
+    """Hand out nothing more of a pool; what runs goes on."""
+    await call.core.queues.pause(call.project.project_id, call.path["pool"], by=call.principal.owner)
+    return await _queue(call)
+
+
+async def resume(call: Call) -> Reply:
+    """Hand out work of a pool again."""
+    await call.core.queues.resume(call.project.project_id, call.path["pool"])
+    return await _queue(call)
+
+
+async def _queue(call: Call) -> Reply:
+    pool = call.path["pool"]
+    paused = {row["pool"]: row for row in await call.core.queues.list(call.project.project_id)}
+    return reply_json(queue(pool, paused.get(pool)))
+
+
+ENDPOINTS = [
+    Endpoint(method="GET", path="/v1/workers", scope="runs:read", handler=workers, summary="List attached workers"),
+    Endpoint(method="GET", path="/v1/queues", scope="runs:read", handler=queues, summary="List paused pools"),
+    Endpoint(
+        method="POST", path="/v1/queues/{pool}/pause", scope="resources:write", handler=pause, summary="Pause a pool"
+    ),
+    Endpoint(
+        method="POST", path="/v1/queues/{pool}/resume", scope="resources:write", handler=resume, summary="Resume a pool"
+    ),
+]

@@ -1,0 +1,65 @@
+"""Answers, as lean as ASGI allows: a whole body, or a stream that costs one task and one buffer."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import msgspec
+from starlette.types import Receive, Scope, Send
+
+_encode = msgspec.json.Encoder().encode
+JSON = "application/json"
+
+
+class Reply:
+    """An answer with its whole body at hand."""
+
+    __slots__ = ("body", "headers", "status")
+
+    def __init__(
+        self, status: int, body: bytes = b"", *, media_type: str | None = None, headers: Mapping[str, str] | None = None
+    ) -> None:
+        self.status, self.body = int(status), body
+        self.headers: list[tuple[bytes, bytes]] = [(b"content-length", str(len(body)).encode())]
+        if media_type is not None:
+            self.headers.append((b"content-type", media_type.encode()))
+        for name, value in (headers or {}).items():
+            self.add(name, value)
+
+    def add(self, name: str, value: str) -> None:
+        self.headers.append((name.lower().encode(), value.encode("latin-1", "replace")))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        body = b"" if scope["method"] == "HEAD" else self.body
+        await send({"type": "http.response.body", "body": body})
+
+
+class Stream(Reply):
+    """An answer that is written piece by piece. A reader that went away ends the pieces and nothing else."""
+
+    __slots__ = ("pieces",)
+
+    def __init__(
+        self,
+        status: int,
+        pieces: AsyncIterator[bytes],
+        *,
+        media_type: str,
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
+        super().__init__(status, media_type=media_type, headers=headers)
+        self.headers = [(name, value) for name, value in self.headers if name != b"content-length"]
+        self.pieces = pieces
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+        if scope["method"] != "HEAD":
+            async for piece in self.pieces:
+                await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b""})
+
+
+def reply_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:
+    return Reply(status, _encode(body), media_type=JSON, headers=headers)

@@ -1,0 +1,33 @@
+"""How a route is declared: everything that a caller, the authorization and the OpenAPI document need to know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ringback.api.call import Handler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Endpoint:
+    """One route.
+
+    Attributes:
+        scope: what the caller's token must allow; None: open to all.
+        takes: the type of the request body, if it has one.
+        gives: the types of the answers by status.
+        query: query parameters with their descriptions.
+        headers: request headers with their descriptions.
+        summary: one line for the OpenAPI document.
+    """
+
+    method: str
+    path: str
+    scope: str | None
+    handler: Handler
+    summary: str
+    takes: Any = None
+    gives: Mapping[int, Any] = field(default_factory=dict)
+    query: Mapping[str, str] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)

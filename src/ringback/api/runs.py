@@ -1,0 +1,182 @@
+"""The run door: start, look, list, stop, and what belongs to a run. The words are canonical, members are in camelCase."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Any
+
+import msgspec
+
+from ringback.api.call import Call, text_member, whole_number
+from ringback.api.looking import looked_at, unchanged
+from ringback.api.reply import Reply, reply_json
+from ringback.api.routes import Endpoint
+from ringback.api.run_requests import RunRequest, start_request
+from ringback.domain.errors import DependencyError, Flaw, IllegalTransitionError, InvalidInputError
+from ringback.domain.idempotency import one_key, unquote
+from ringback.domain.states import ACTIVE, Status
+from ringback.services.starting import Started
+from ringback.views.runs import attempts_of, created, link, run_in_full, run_in_list
+
+REASON_MAX = 500
+
+
+class CancelRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Why a run is to be stopped."""
+
+    reason: str | None = None
+
+
+class RerunRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """The key of the new run, if any."""
+
+    idempotency_key: str | None = None
+
+
+async def start(call: Call) -> Reply:
+    """202 with the run as it was created; it is durable by then."""
+    body = await call.read(RunRequest)
+    request = start_request(call, body, await call.core.tools.released(call.project.project_id))
+    try:
+        started = await call.core.starting.start(
+            call.project.project_id, call.principal.owner, request, request_id=call.request_id
+        )
+    except InvalidInputError as error:
+        raise _in_camel(error) from None
+    return await _accepted(call, started)
+
+
+async def _accepted(call: Call, started: Started) -> Reply:
+    run, facts = started.run, started.facts
+    if facts is None:  # a repetition: the first answer is written again from what was frozen then
+        details = await call.core.runs.details(call.project.project_id, run.run_id)
+        run, facts = details.run, details.facts
+    headers = {"location": f"/v1/runs/{run.run_id}", "retry-after": "1"}
+    if started.is_replay:
+        headers["idempotency-replayed"] = "true"
+    return reply_json(created(run, facts, org_id=call.project.org_id), HTTPStatus.ACCEPTED, headers)
+
+
+def _in_camel(error: InvalidInputError) -> InvalidInputError:
+    """The same error with the members' names of this door."""
+    flaws = []
+    for flaw in error.flaws:
+        first, slash, rest = flaw.pointer.removeprefix("/").partition("/")
+        head, *words = first.split("_")
+        flaws.append(Flaw("/" + head + "".join(word.capitalize() for word in words) + slash + rest, flaw.detail))
+    return DependencyError(*flaws) if isinstance(error, DependencyError) else InvalidInputError(*flaws)
+
+
+async def listed(call: Call) -> Reply:
+    """Runs, newest first."""
+    query = call.query()
+    page = await call.core.runs.page(
+        call.project.project_id,
+        statuses=_statuses(call.listed("status")),
+        tool=query.get("tool"),
+        cursor=query.get("cursor"),
+        limit=whole_number(query.get("limit"), "limit", least=1, most=200, default=50),
+    )
+    body: dict[str, Any] = {"items": [run_in_list(run) for run in page.items]}
+    if page.next_cursor is not None:
+        body["nextCursor"] = page.next_cursor
+    return reply_json(body)
+
+
+def _statuses(words: list[str]) -> list[Status]:
+    meant = {"active": sorted(ACTIVE)} | {status.value: [status] for status in Status}
+    if any(word not in meant for word in words):
+        raise InvalidInputError(Flaw("/status", f"must be one of {', '.join(meant)}"))
+    return list(dict.fromkeys(status for word in words for status in meant[word]))
+
+
+async def show(call: Call) -> Reply:
+    """One look at a run, or a wait for its end with `Prefer: wait=N`."""
+    run, headers = await looked_at(call, call.path["run_id"])
+    if unchanged(call, headers):
+        return Reply(HTTPStatus.NOT_MODIFIED, headers=headers)
+    details = await call.core.runs.describe(run)
+    ended, _ = await call.core.runs.attempts(run)
+    return reply_json(run_in_full(details, ended, org_id=call.project.org_id), headers=headers)
+
+
+async def cancel(call: Call) -> Reply:
+    """Ask for the end: 202 while the run is active, 200 with the unchanged run when it has ended."""
+    asked = await call.read(CancelRequest)
+    runs = call.core.runs
+    reason = text_member(asked.reason, "/reason", REASON_MAX)
+    run = await runs.cancel(call.project.project_id, call.path["run_id"], by=call.principal.owner, reason=reason)
+    ended, _ = await runs.attempts(run)
+    body = run_in_full(await runs.describe(run), ended, org_id=call.project.org_id)
+    return reply_json(body, HTTPStatus.OK if run.is_terminal else HTTPStatus.ACCEPTED, {"etag": f'"{run.version}"'})
+
+
+async def rerun(call: Call) -> Reply:
+    """A new run of the same tool with the same input, linked to the old one."""
+    asked = await call.read(RerunRequest)
+    header = call.header("idempotency-key")
+    key = one_key(None if header is None else unquote(header), asked.idempotency_key)
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    started = await call.core.starting.rerun(run, call.principal.owner, idempotency_key=key, request_id=call.request_id)
+    return await _accepted(call, started)
+
+
+async def go_on(call: Call) -> Reply:
+    """Continue a conversation or a session; a tool's run has nothing to continue."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    raise IllegalTransitionError(run.run_id, run.status, "continue: it runs a tool, which takes no further input")
+
+
+async def attempts(call: Call) -> Reply:
+    """Attempts, oldest first."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    return reply_json({"items": attempts_of(*await call.core.runs.attempts(run))})
+
+
+async def links(call: Call) -> Reply:
+    """Edges from and to other runs."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    return reply_json({"items": [link(each) for each in await call.core.runs.links(run)]})
+
+
+async def replay(call: Call) -> Reply:
+    """What users see of the run, rebuilt from its events, and whether it equals what the ledger shows."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    is_identical, projection = await call.core.results.replay(run)
+    return reply_json({"identical": is_identical, "projection": projection})
+
+
+_AT = "/v1/runs/{run_id}"
+ENDPOINTS = [
+    Endpoint(
+        method="POST", path="/v1/runs", scope="runs:write", handler=start, summary="Start a run", takes=RunRequest
+    ),
+    Endpoint(method="GET", path="/v1/runs", scope="runs:read", handler=listed, summary="List runs, newest first"),
+    Endpoint(method="GET", path=_AT, scope="runs:read", handler=show, summary="Look at a run"),
+    Endpoint(
+        method="POST",
+        path=f"{_AT}/cancel",
+        scope="runs:write",
+        handler=cancel,
+        summary="Stop a run",
+        takes=CancelRequest,
+    ),
+    Endpoint(
+        method="POST",
+        path=f"{_AT}/rerun",
+        scope="runs:write",
+        handler=rerun,
+        summary="Run it again",
+        takes=RerunRequest,
+    ),
+    Endpoint(method="POST", path=f"{_AT}/continue", scope="runs:write", handler=go_on, summary="Continue a run"),
+    Endpoint(method="GET", path=f"{_AT}/attempts", scope="runs:read", handler=attempts, summary="A run's attempts"),
+    Endpoint(method="GET", path=f"{_AT}/links", scope="runs:read", handler=links, summary="A run's links"),
+    Endpoint(
+        method="GET",
+        path=f"{_AT}/replay",
+        scope="runs:read",
+        handler=replay,
+        summary="Rebuild what users see of a run from its events",
+    ),
+]

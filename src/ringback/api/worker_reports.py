@@ -1,0 +1,199 @@
+"""Reports as they come over the wire, and what they are to the services. Sizes are checked here, meaning is decided there."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from typing import Any
+
+import msgspec
+
+from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.domain.ids import RunId, run_id_of
+from ringback.domain.json_values import text_flaw
+from ringback.domain.runs import AttemptOutcome, NewEvent
+from ringback.domain.states import FailureKind, TimeLimit
+from ringback.services.reports import (
+    ERROR_MAX,
+    MESSAGE_MAX,
+    SUMMARY_MAX,
+    ChildReport,
+    EventsReport,
+    Report,
+    SettleReport,
+    StartReport,
+)
+
+CHUNK_BYTES_MAX = 256 * 1024
+_UNKEPT = re.compile("[\0\ud800-\udfff]")
+_encode = msgspec.json.Encoder().encode
+
+
+class WireError(msgspec.Struct):
+    """Why an attempt failed."""
+
+    kind: FailureKind = FailureKind.TOOL_ERROR
+    message: str = ""
+    detail: Any = None
+
+
+class WireEvent(msgspec.Struct):
+    """One event of an attempt; which members count depends on `type`."""
+
+    type: str
+    stream: str | None = None
+    offset: int = 0
+    data: str | None = None
+    bytes: int = 0
+    done: float | int | None = None
+    total: float | int | None = None
+    message: str | None = None
+    items: list[Any] | None = None
+    value: Any = None
+
+
+class WireReport(msgspec.Struct, rename="camel"):
+    """One report; which members count depends on `kind`."""
+
+    kind: str
+    run_id: str
+    fence: int
+    provider: str = "local"
+    run_space_id: str | None = None
+    events: list[WireEvent] = []
+    request_id: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    relation: str = "tool_subrun"
+    outcome: AttemptOutcome | None = None
+    result: Any = msgspec.UNSET
+    summary: str | None = None
+    exit_code: int | None = None
+    signal: str | int | None = None
+    error: WireError | None = None
+    limit: TimeLimit | None = None
+    forced: bool | None = None
+    retryable: bool | None = None
+
+
+def report_of(wire: WireReport, index: int) -> Report:
+    """What `wire` means.
+
+    Raises:
+        InvalidInputError: a member that its kind needs is missing or wrong.
+    """
+    run_id = run_id_of(wire.run_id) or RunId(wire.run_id)
+    match wire.kind:
+        case "start":
+            return StartReport(run_id=run_id, fence=wire.fence, provider=wire.provider, run_space_id=wire.run_space_id)
+        case "events":
+            return _events(wire, run_id, f"/reports/{index}/events")
+        case "child" if wire.request_id and wire.tool:
+            return ChildReport(
+                run_id=run_id,
+                fence=wire.fence,
+                request_id=wire.request_id,
+                tool=wire.tool,
+                arguments=wire.arguments,
+                relation=wire.relation,
+            )
+        case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
+            return _settle(wire, run_id, wire.outcome)
+        case _:
+            raise InvalidInputError(Flaw(f"/reports/{index}", "not a report that this server knows"))
+
+
+def _settle(wire: WireReport, run_id: RunId, outcome: AttemptOutcome) -> SettleReport:
+    body: dict[str, Any] = {}
+    if wire.result is not msgspec.UNSET:
+        body["result"] = wire.result
+    if wire.exit_code is not None:
+        body["exitCode"] = wire.exit_code
+    if wire.signal is not None:
+        body["signal"] = wire.signal
+    error = wire.error
+    message = None if error is None else clean(error.message, ERROR_MAX)
+    if error is not None:
+        body["error"] = {"kind": error.kind.value, "message": message}
+        if error.detail is not None:
+            body["error"]["detail"] = error.detail
+    return SettleReport(
+        run_id=run_id,
+        fence=wire.fence,
+        outcome=outcome,
+        result=body,
+        summary=None if wire.summary is None else one_line(wire.summary, SUMMARY_MAX),
+        error_kind=None if error is None else error.kind,
+        error=message,
+        time_limit=wire.limit,
+        was_forced=bool(wire.forced),
+        is_retryable=wire.retryable is not False,
+    )
+
+
+def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
+    events: list[NewEvent] = []
+    progress: dict[str, Any] | None = None
+    checkpoint: str | None = None
+    flags = {"cancel.delivered": False, "cancel.acknowledged": False}
+    for index, event in enumerate(wire.events):
+        match event.type:
+            case "output.chunk" if event.stream in ("stdout", "stderr"):
+                data = _bytes(event.data, f"{pointer}/{index}/data")
+                body = {"stream": event.stream, "offset": event.offset, "length": len(data)}
+                events.append(NewEvent("output.chunk", body, data))
+            case "output.dropped" if event.stream in ("stdout", "stderr"):
+                events.append(
+                    NewEvent("output.dropped", {"stream": event.stream, "offset": event.offset, "bytes": event.bytes})
+                )
+            case "page" if event.items is not None:
+                events.append(NewEvent("artifact.updated", {"kind": "page", "items": event.items}))
+            case "progress":
+                progress = _progress(event)
+            case "checkpoint":
+                checkpoint = _encode(event.value).decode()
+            case "cancel.delivered" | "cancel.acknowledged":
+                flags[event.type] = True
+            case _:
+                raise InvalidInputError(Flaw(f"{pointer}/{index}", "not an event that a worker may report"))
+    return EventsReport(
+        run_id=run_id,
+        fence=wire.fence,
+        events=tuple(events),
+        progress=progress,
+        cancel_delivered=flags["cancel.delivered"],
+        cancel_acknowledged=flags["cancel.acknowledged"],
+        checkpoint=checkpoint,
+    )
+
+
+def _progress(event: WireEvent) -> dict[str, Any]:
+    message = None if event.message is None else one_line(event.message, MESSAGE_MAX)
+    parts = {"done": event.done, "total": event.total, "message": message}
+    return {name: value for name, value in parts.items() if value is not None}
+
+
+def _bytes(text: str | None, pointer: str) -> bytes:
+    try:
+        data = base64.b64decode(text or "", validate=True)
+    except (binascii.Error, ValueError):
+        raise InvalidInputError(Flaw(pointer, "must be base64")) from None
+    if len(data) > CHUNK_BYTES_MAX:
+        raise InvalidInputError(Flaw(pointer, f"at most {CHUNK_BYTES_MAX} bytes"))
+    return data
+
+
+def clean(text: str, most: int) -> str:
+    """`text` without what no database keeps faithfully, at most `most` characters."""
+    kept = text[:most]
+    return (
+        kept
+        if text_flaw(kept) is None
+        else "".join(c if c != "\0" and not "\ud800" <= c <= "\udfff" else "\ufffd" for c in kept)
+    )
+
+
+def one_line(text: str, most: int) -> str:
+    """`text` on one line, without control characters."""
+    return "".join(char if char.isprintable() else " " for char in clean(text, most))

@@ -1,0 +1,173 @@
+"""The runtime protocol over HTTP: attach, claim, report, heartbeat, detach."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any, TypeVar
+
+import msgspec
+
+from ringback.api.call import Call
+from ringback.api.reply import Reply, reply_json
+from ringback.api.routes import Endpoint
+from ringback.api.worker_reports import WireReport, report_of
+from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.domain.ids import RunId
+from ringback.domain.moments import MILLISECOND, SECOND, rfc3339
+from ringback.domain.sessions import PROTOCOL_VERSION
+from ringback.services.workers import Attach, StopOrder, Work
+
+T = TypeVar("T")
+SLOTS_MAX = 1024
+OFFERS_MAX = 1000
+REPORTS_BYTES_MAX = 16 << 20
+
+
+class Hello(msgspec.Struct, rename="camel"):
+    """What a worker says of itself when it attaches."""
+
+    name: str
+    incarnation: str
+    protocol_version: int
+    slots: int
+    offers: list[str]
+    labels: dict[str, str] = {}
+    capabilities: list[dict[str, Any]] = []
+    tools: list[dict[str, Any]] = []
+
+
+class ClaimRequest(msgspec.Struct, rename="camel"):
+    """How many slots are free, and how long to wait for work; 0 slots wait for stops alone."""
+
+    slots: int = 0
+    wait_ms: int = 0
+
+
+class Held(msgspec.Struct, rename="camel"):
+    """An attempt that the worker holds."""
+
+    run_id: str
+    fence: int
+
+
+class Beat(msgspec.Struct, rename="camel"):
+    """A sign of life, with what the worker holds."""
+
+    held: list[Held] = []
+
+
+class Reports(msgspec.Struct, rename="camel"):
+    """What happened, and how many slots are free for claims in the same answer."""
+
+    reports: list[WireReport] = []
+    slots: int = 0
+
+
+async def attach(call: Call) -> Reply:
+    hello = await call.read(Hello, REPORTS_BYTES_MAX)
+    flaws = []
+    if hello.protocol_version != PROTOCOL_VERSION:
+        flaws.append(Flaw("/protocolVersion", f"this server speaks version {PROTOCOL_VERSION}"))
+    if not 1 <= hello.slots <= SLOTS_MAX:
+        flaws.append(Flaw("/slots", f"must lie between 1 and {SLOTS_MAX}"))
+    if len(hello.offers) > OFFERS_MAX or any("/" not in each or "|" in each for each in hello.offers):
+        flaws.append(Flaw("/offers", f"at most {OFFERS_MAX} of the form POOL/NEED"))
+    if not all(1 <= len(text) <= 200 for text in (hello.name, hello.incarnation)):
+        flaws.append(Flaw("/name", "name and incarnation have 1 to 200 characters"))
+    if flaws:
+        raise InvalidInputError(*flaws)
+    workers = call.core.workers
+    introduction = Attach(
+        name=hello.name,
+        incarnation=hello.incarnation,
+        slots=hello.slots,
+        offers=tuple(hello.offers),
+        labels=hello.labels,
+        capabilities=tuple(hello.capabilities),
+        tools=tuple(hello.tools),
+        protocol_version=hello.protocol_version,
+    )
+    session = await workers.attach(call.project.project_id, call.principal.owner, introduction)
+    body = {
+        "sessionId": session.session_id,
+        "epoch": session.epoch,
+        "heartbeatIntervalMs": workers.heartbeat_every // MILLISECOND,
+        "leaseMs": workers.lease // MILLISECOND,
+        "leaseExpiresAt": rfc3339(session.lease_until),
+        "protocolVersion": PROTOCOL_VERSION,
+    }
+    return reply_json(body)
+
+
+async def claim(call: Call) -> Reply:
+    asked = await call.read(ClaimRequest)
+    session = await call.core.workers.session(call.path["session_id"])
+    wait_s = max(0, asked.wait_ms) * MILLISECOND / SECOND
+    work = await _unless_gone(call, call.core.workers.claim(session, slots=max(0, asked.slots), wait_s=wait_s))
+    return reply_json(_work(work) if work else {"claims": [], "cancels": []})
+
+
+async def report(call: Call) -> Reply:
+    told = await call.read(Reports, REPORTS_BYTES_MAX)
+    workers = call.core.workers
+    session = await workers.session(call.path["session_id"])
+    answers = await workers.report(session, [report_of(each, index) for index, each in enumerate(told.reports)])
+    work = await workers.take(session, slots=max(0, told.slots))
+    return reply_json({"results": answers, **_work(work)})
+
+
+async def heartbeat(call: Call) -> Reply:
+    beat = await call.read(Beat)
+    held = [(RunId(each.run_id), each.fence) for each in beat.held]
+    session = await call.core.workers.session(call.path["session_id"])
+    work, lost = await call.core.workers.heartbeat(session.session_id, held)
+    body = _work(work)
+    del body["claims"]
+    body["lost"] = [{"runId": run_id, "fence": fence} for run_id, fence in lost]
+    return reply_json(body)
+
+
+async def detach(call: Call) -> Reply:
+    session = await call.core.workers.session(call.path["session_id"])
+    await call.core.workers.detach(session.session_id)
+    return Reply(204)
+
+
+def _work(work: Work) -> dict[str, Any]:
+    stops = [_stop(each) for each in work.stops]
+    return {"claims": work.claims, "cancels": stops, "leaseExpiresAt": rfc3339(work.lease_until)}
+
+
+def _stop(order: StopOrder) -> dict[str, Any]:
+    body = {"runId": order.run_id, "fence": order.fence, "graceMs": order.grace // MILLISECOND}
+    return body if order.reason is None else {**body, "reason": order.reason}
+
+
+async def _unless_gone(call: Call, work: Awaitable[T]) -> T | None:
+    """The value of `work`, or None when the caller went away first; then `work` is cancelled."""
+    working = asyncio.ensure_future(work)
+    gone = asyncio.ensure_future(call.receive())
+    try:
+        await asyncio.wait((working, gone), return_when=asyncio.FIRST_COMPLETED)
+        return await working if working.done() else None
+    finally:
+        gone.cancel()
+        working.cancel()
+
+
+_AT = "/v1/workers/{session_id}"
+_MAY = "worker:attach"
+ENDPOINTS = [
+    Endpoint(
+        method="POST", path=f"{_AT}/report", scope=_MAY, handler=report, summary="Tell what happened", takes=Reports
+    ),
+    Endpoint(
+        method="POST", path=f"{_AT}/claim", scope=_MAY, handler=claim, summary="Wait for work", takes=ClaimRequest
+    ),
+    Endpoint(
+        method="POST", path=f"{_AT}/heartbeat", scope=_MAY, handler=heartbeat, summary="Renew the lease", takes=Beat
+    ),
+    Endpoint(method="POST", path=f"{_AT}/detach", scope=_MAY, handler=detach, summary="Give everything back"),
+    Endpoint(method="POST", path="/v1/workers/attach", scope=_MAY, handler=attach, summary="Attach", takes=Hello),
+]

@@ -1,0 +1,145 @@
+"""The run surface (camelCase): a run with everything that is known about it. An absent fact is absent, never null."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ringback.domain.ids import job_id_of
+from ringback.domain.moments import rfc3339
+from ringback.domain.runs import Attempt, EndedAttempt, Run, RunFacts
+from ringback.domain.states import Status
+from ringback.ports.store import Link
+from ringback.services.runs import Details
+from ringback.views.moments import shown
+
+
+def created(run: Run, facts: RunFacts, *, org_id: str) -> dict[str, Any]:
+    """A run as it was when it was created, from frozen facts alone: a repeated start gets these bytes again."""
+    facts_of_birth = {
+        "runId": run.run_id,
+        "jobId": job_id_of(run.run_id),
+        "orgId": org_id,
+        **_frozen(run, facts),
+        "status": Status.QUEUED.value,
+        "version": 1,
+        "createdAt": rfc3339(run.created_at),
+        "notBefore": shown(run.not_before),
+        "deadlineAt": shown(run.deadline_at),
+    }
+    return _present(facts_of_birth)
+
+
+def run_in_list(run: Run) -> dict[str, Any]:
+    """A run among others: what can change, without the snapshots."""
+    cancellation, blocking = run.cancellation, run.blocking
+    facts = {
+        "runId": run.run_id,
+        "jobId": job_id_of(run.run_id),
+        "projectId": run.project_id,
+        "tool": run.tool,
+        "threadId": run.thread_id,
+        "status": run.status.value,
+        "failureKind": run.failure_kind and run.failure_kind.value,
+        "endReason": run.end_reason and run.end_reason.value,
+        "timeLimit": run.time_limit and run.time_limit.value,
+        "errorMessage": run.error,
+        "summary": run.summary,
+        "progress": run.progress,
+        "currentAttemptId": run.attempt and run.attempt.attempt_id,
+        "attemptCount": run.attempt_no,
+        "blockingInteractionId": blocking and blocking.interaction_id,
+        "blockedReason": blocking and blocking.reason,
+        "waitingSince": blocking and rfc3339(blocking.since),
+        "openInteractionCount": run.open_interactions,
+        "cancelRequestedAt": cancellation and rfc3339(cancellation.requested_at),
+        "cancelDeliveredAt": cancellation and shown(cancellation.delivered_at),
+        "cancelAcknowledgedAt": cancellation and shown(cancellation.acknowledged_at),
+        "cancelRequestedBy": cancellation and cancellation.requested_by,
+        "cancelReason": cancellation and cancellation.reason,
+        "eventSequence": run.event_sequence,
+        "version": run.version,
+        "createdAt": rfc3339(run.created_at),
+        "notBefore": shown(run.not_before),
+        "startedAt": shown(run.started_at),
+        "endedAt": shown(run.ended_at),
+        "deadlineAt": shown(run.deadline_at),
+    }
+    return _present(facts)
+
+
+def run_in_full(details: Details, attempts: Sequence[EndedAttempt], *, org_id: str) -> dict[str, Any]:
+    """A run looked at by itself."""
+    run = details.run
+    more = {
+        "orgId": org_id,
+        **_frozen(run, details.facts),
+        "attempts": attempts_of(attempts, run.attempt),
+        "waitingFor": details.waiting_for,
+        "queuePosition": details.queue_position,
+    }
+    return run_in_list(run) | _present(more)
+
+
+def attempts_of(ended: Sequence[EndedAttempt], current: Attempt | None) -> list[dict[str, Any]]:
+    """Attempts, oldest first, the one under way last."""
+    shown_attempts = [
+        _attempt(each.attempt)
+        | _present({"endedAt": rfc3339(each.ended_at), "outcome": each.outcome.value, "errorSummary": each.error})
+        for each in ended
+    ]
+    return shown_attempts if current is None else [*shown_attempts, _attempt(current)]
+
+
+def link(each: Link) -> dict[str, Any]:
+    """An edge between two runs."""
+    return {
+        "fromRunId": each.from_run_id,
+        "toRunId": each.to_run_id,
+        "relationType": each.relation,
+        "createdAt": rfc3339(each.created_at),
+    }
+
+
+def _frozen(run: Run, facts: RunFacts) -> dict[str, Any]:
+    return {
+        "projectId": facts.project_id,
+        "resourceType": facts.resource_type,
+        "resourceId": facts.resource_id,
+        "resourceRevisionId": facts.revision_id,
+        "releaseChannelId": facts.channel_id,
+        "tool": run.tool,
+        "threadId": run.thread_id,
+        "contextId": facts.context_id,
+        "requestId": facts.request_id,
+        "input": facts.input,
+        "executionProfileSnapshot": facts.profile,
+        "runPolicySnapshot": facts.policy,
+        "dependsOn": list(facts.depends_on),
+        "runOn": "always" if run.runs_always else None,
+        "tags": list(facts.tags),
+        "traceparent": facts.traceparent,
+        "createdBy": facts.created_by,
+        "source": facts.source,
+        "parentRunId": facts.parent_id,
+        "parentRelation": facts.relation,
+    }
+
+
+def _attempt(attempt: Attempt) -> dict[str, Any]:
+    facts = {
+        "attemptId": attempt.attempt_id,
+        "attemptNo": attempt.attempt_no,
+        "fence": attempt.fence,
+        "reason": attempt.reason.value,
+        "provider": attempt.provider,
+        "runSpaceId": attempt.run_space_id,
+        "sessionId": attempt.session_id,
+        "claimedAt": rfc3339(attempt.claimed_at),
+        "startedAt": shown(attempt.started_at),
+    }
+    return _present(facts)
+
+
+def _present(facts: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in facts.items() if value is not None}

@@ -1,0 +1,81 @@
+"""Tools, workers and queues on the run surface (camelCase)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ringback.domain.json_values import escape
+from ringback.domain.moments import rfc3339
+from ringback.domain.sessions import Session
+from ringback.services.tools import Tool, ToolChange
+
+
+def tool(each: Tool) -> dict[str, Any]:
+    """A tool as its released definition has it. Environment values are the operator's and are shown by name only."""
+    definition = dict(each.definition)
+    profile = dict(definition.get("profile") or {})
+    if "env" in profile:
+        profile["env"] = sorted(profile["env"])
+    definition["profile"] = profile
+    definition.setdefault("description", "")
+    definition.setdefault("inputSchema", {"type": "object"})
+    definition.setdefault("mode", "job")
+    return {"resourceId": each.resource_id, "revisionId": each.revision_id, "channel": each.channel, **definition}
+
+
+def change(each: ToolChange) -> dict[str, Any]:
+    """What applying a definition did; a changed one with what differs, by JSON pointer."""
+    body: dict[str, Any] = {"name": each.name, "change": each.change, "revisionId": each.revision_id}
+    if each.previous_revision_id is not None:
+        body["previousRevisionId"] = each.previous_revision_id
+    if each.change == "changed" and each.previous is not None:
+        body["diff"] = _difference(each.previous, each.definition, "")
+    return body
+
+
+def _difference(before: Any, after: Any, pointer: str) -> dict[str, Any]:
+    """`{pointer: {"from"?, "to"?}}` for each place that differs; lists are compared whole."""
+    if before == after and type(before) is type(after):
+        return {}
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return {pointer: {"from": before, "to": after}}
+    found: dict[str, Any] = {}
+    for name in sorted(before.keys() | after.keys()):
+        at = f"{pointer}/{escape(name)}"
+        if name not in before:
+            found[at] = {"to": after[name]}
+        elif name not in after:
+            found[at] = {"from": before[name]}
+        else:
+            found |= _difference(before[name], after[name], at)
+    return found
+
+
+def worker(session: Session, held: int) -> dict[str, Any]:
+    """An attached worker and how many attempts it holds."""
+    return {
+        "sessionId": session.session_id,
+        "name": session.name,
+        "incarnation": session.incarnation,
+        "status": "attached" if session.ended_at is None else "detached",
+        "slots": session.slots,
+        "held": held,
+        "offers": sorted(session.offers),
+        "labels": session.labels,
+        "capabilities": list(session.capabilities),
+        "attachedAt": rfc3339(session.attached_at),
+        "lastHeartbeatAt": rfc3339(session.heartbeat_at),
+        "leaseExpiresAt": rfc3339(session.lease_until),
+        "epoch": session.epoch,
+    }
+
+
+def queue(pool: str, pause: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A pool of a project."""
+    body: dict[str, Any] = {"pool": pool, "paused": pause is not None}
+    if pause is not None:
+        body["pausedSince"] = rfc3339(pause["since"])
+        if pause["paused_by"] is not None:
+            body["pausedBy"] = pause["paused_by"]
+    return body
