@@ -63,6 +63,22 @@ async def test_a_second_process_cannot_own_the_ledger(ledger: Ledger) -> None:
         await second.open()
 
 
+async def test_a_row_that_another_hand_moved_is_noticed_and_read_again(ledger: Ledger) -> None:
+    """What the process keeps at hand is never believed against the version in the row."""
+    await add(ledger.store, 1)
+    other = Connection(ledger.path)
+    other.run("UPDATE runs SET version = 9, summary = 'by hand'")
+    other.close()
+    one = (run_id(1),)
+
+    after = await ledger.store.commit(
+        lambda desk: desk.save(decide(desk.run(one[0]), Cancel(), now=desk.now)), runs=one
+    )
+
+    assert after.version == 10
+    assert await ledger.store.reads.run(run_id(1)) == after
+
+
 CRASHES = """
 import asyncio, os, sys
 from pathlib import Path

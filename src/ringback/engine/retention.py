@@ -20,7 +20,6 @@ from ringback.ports.store import Desk, Store
 log = logging.getLogger(__name__)
 
 BATCH = 100
-PARTS = ("run_events", "attempts", "run_facts", "checkpoints", "interactions", "idempotency_keys", "run_links", "runs")
 
 
 @dataclass(slots=True, kw_only=True)
@@ -56,6 +55,5 @@ class Retention:
 
 
 def _purge(run_ids: list[RunId], desk: Desk) -> None:
-    for part in PARTS:
-        for run_id in run_ids:
-            desk.write(f"purge_{part}", {"run_id": run_id})
+    for run_id in run_ids:
+        desk.purge(run_id)

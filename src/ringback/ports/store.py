@@ -80,6 +80,10 @@ class Desk(Protocol):
 
     def link(self, link: Link) -> None: ...
 
+    def purge(self, run_id: RunId) -> None:
+        """Remove a run whole: its events, attempts, facts, links and keys go with it."""
+        ...
+
     def write(self, statement: str, values: Mapping[str, Any]) -> None:
         """Carry out a named statement that no read of this unit depends on."""
         ...

@@ -30,6 +30,7 @@ from ringback.store.rows import (
 )
 
 Write = tuple[str, dict[str, Any]]
+PARTS = ("run_events", "attempts", "run_facts", "checkpoints", "interactions", "idempotency_keys", "run_links", "runs")
 
 
 @dataclass(slots=True)
@@ -52,6 +53,7 @@ class WorkDesk:
         self._sessions: dict[SessionId, Session] = {}
         self._keys: dict[KeyRef, KeyRecord | None] = {}
         self._writes: list[Write] = []
+        self.purged: list[RunId] = []
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
 
     # --- what was read
@@ -131,6 +133,11 @@ class WorkDesk:
         values = {"from_run_id": link.from_run_id, "to_run_id": link.to_run_id, "relation": link.relation}
         self._writes.append(("insert_link", {**values, "created_at": link.created_at}))
 
+    def purge(self, run_id: RunId) -> None:
+        self.purged.append(run_id)
+        for part in PARTS:
+            self._writes.append((f"purge_{part}", {"run_id": run_id}))
+
     def write(self, statement: str, values: Mapping[str, Any]) -> None:
         self._writes.append((statement, dict(values)))
 
@@ -174,6 +181,12 @@ class WorkDesk:
         for statement, values in self._writes:
             grouped.setdefault(statement, []).append(values)
         return grouped
+
+    def committed_runs(self) -> Iterator[Run]:
+        return (held.run for held in self._runs.values() if held.is_changed)
+
+    def committed_facts(self) -> Iterator[RunFacts]:
+        return (held.facts for held in self._runs.values() if held.facts is not None)
 
     def changes(self) -> list[Change]:
         """What to announce once the transaction is durable."""

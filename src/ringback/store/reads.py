@@ -21,6 +21,7 @@ from ringback.domain.runs import EndedAttempt, Run, RunFacts
 from ringback.domain.sessions import Session
 from ringback.ports.store import Link, Row
 from ringback.store.connection import Connection
+from ringback.store.recent import Recent
 from ringback.store.rows import attempt_of, event_of, facts_of, policy_from, run_of, session_of, text_of, value_of
 
 _BEHIND_ALL_IDS = "g"  # sorts behind every UUID
@@ -29,8 +30,8 @@ _BEHIND_ALL_IDS = "g"  # sorts behind every UUID
 class SqlReads:
     """Implements `ports.store.Reads`."""
 
-    def __init__(self, path: Path, sql: Mapping[str, str]) -> None:
-        self._sql = sql
+    def __init__(self, path: Path, sql: Mapping[str, str], recent: Recent) -> None:
+        self._sql, self._recent = sql, recent
         self._near = Connection(path, is_reader=True)
         self._far = Connection(path, is_reader=True)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger-read")
@@ -48,12 +49,18 @@ class SqlReads:
         return await loop.run_in_executor(self._thread, self._far.fetch, self._sql[statement], values)
 
     async def run(self, run_id: RunId) -> Run | None:
+        if (run := self._recent.run(run_id)) is not None:
+            return run
         rows = self._fetch("load_runs", {"ids": text_of([run_id])})
         return run_of(rows[0]) if rows else None
 
     async def facts(self, run_ids: Sequence[RunId]) -> dict[RunId, RunFacts]:
-        found = map(facts_of, self._fetch("load_facts", {"ids": text_of(list(run_ids))}))
-        return {facts.run_id: facts for facts in found}
+        found = {run_id: facts for run_id in run_ids if (facts := self._recent.facts(run_id)) is not None}
+        if strange := [run_id for run_id in run_ids if run_id not in found]:
+            for row in self._fetch("load_facts", {"ids": text_of(strange)}):
+                facts = facts_of(row)
+                found[facts.run_id] = facts
+        return found
 
     async def attempts(self, run_id: RunId) -> list[EndedAttempt]:
         return [attempt_of(row) for row in self._fetch("load_attempts", {"run_id": run_id})]

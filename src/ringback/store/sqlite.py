@@ -32,6 +32,7 @@ from ringback.store.desk import WorkDesk
 from ringback.store.migrate import migrate
 from ringback.store.ownership import Ownership
 from ringback.store.reads import SqlReads
+from ringback.store.recent import Recent
 from ringback.store.rows import run_of, session_of, text_of
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class SqliteStore:
         self._path = path
         self._clock, self._notify = clock, notify
         self._sql = statements.load("sqlite")
+        self._recent = Recent()
         self._queue: deque[_Unit] = deque()
         self._has_work = asyncio.Event()
         self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger-flush")
@@ -75,7 +77,7 @@ class SqliteStore:
         except DriverError as error:
             self._ownership.release()
             raise refusal_of(error) from error
-        self.reads = SqlReads(self._path, self._sql)
+        self.reads = SqlReads(self._path, self._sql, self._recent)
         self._writer = asyncio.create_task(self._write(), name="ledger-writer")
 
     async def aclose(self) -> None:
@@ -118,24 +120,27 @@ class SqliteStore:
                     self._rollback()
                     _refuse(batch, error)
 
-    async def _commit_batch(self, batch: list[_Unit]) -> None:
+    async def _commit_batch(self, batch: list[_Unit], *, is_again: bool = False) -> None:
         try:
             desk, answers = self._stage(batch)
             await asyncio.get_running_loop().run_in_executor(self._flusher, self._db.run, "COMMIT")
         except (ConstraintError, ConflictError) as error:
             self._rollback()
-            if len(batch) == 1:
+            self._recent.forget()
+            if len(batch) == 1 and is_again:
                 log.exception("a unit of work was refused by the schema")
                 _refuse(batch, error if isinstance(error, ConflictError) else StoreUnavailableError())
                 return
-            for unit in batch:
-                await self._commit_batch([unit])
+            for unit in batch:  # each alone, on rows read afresh
+                await self._commit_batch([unit], is_again=True)
             return
         except DriverError as error:
             self._rollback()
             log.warning("a transaction could not be stored: %s", error)
             _refuse(batch, refusal_of(error))
             return
+        self._recent.keep(desk.committed_runs(), desk.committed_facts())
+        self._recent.drop(desk.purged)
         self._notify.publish(desk.changes())
         for unit, answer in zip(batch, answers, strict=True):
             if not unit.done.done():
@@ -160,8 +165,14 @@ class SqliteStore:
         return desk, answers
 
     def _lay_out(self, desk: WorkDesk, batch: list[_Unit]) -> None:
-        if run_ids := {run_id for unit in batch for run_id in unit.runs}:
-            for row in self._db.fetch(self._sql["load_runs"], {"ids": text_of(list(run_ids))}):
+        strange: list[RunId] = []
+        for run_id in {run_id for unit in batch for run_id in unit.runs}:
+            if (run := self._recent.run(run_id)) is not None:
+                desk.lay_run(run)
+            else:
+                strange.append(run_id)
+        if strange:
+            for row in self._db.fetch(self._sql["load_runs"], {"ids": text_of(strange)}):
                 desk.lay_run(run_of(row))
         if session_ids := {session_id for unit in batch for session_id in unit.sessions}:
             for row in self._db.fetch(self._sql["load_sessions"], {"ids": text_of(list(session_ids))}):
