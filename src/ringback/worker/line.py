@@ -43,6 +43,7 @@ class Line:
         self._progress = _Allowance(_PROGRESS_PER_S)
         self._held_back: wire.Progress | None = None
         self._is_fork = False
+        self._stop: wire.Cancel | None = None
         self.why: str | None = None
         """Why the current attempt was asked to stop, once it was."""
         self.on_cancel: Callable[[], object] | None = None
@@ -63,7 +64,10 @@ class Line:
         if isinstance(run, wire.Leave):
             return None
         self._attempt_id = run.attempt_id
-        self.why = None
+        self._progress.renew()
+        # Where everybody is slow, the stop of an attempt may arrive together with the attempt.
+        early = self._stop
+        self.why = early.why if early is not None and early.attempt_id == run.attempt_id else None
         return run
 
     def send(self, frame: Any) -> None:
@@ -176,11 +180,12 @@ class Line:
                 case wire.Run() | wire.Leave():
                     self._runs.append(frame)
                 case wire.Cancel():
-                    self._stop(frame)
+                    self._take_stop(frame)
                 case wire.Answer():
                     self._answer(frame)
 
-    def _stop(self, cancel: wire.Cancel) -> None:
+    def _take_stop(self, cancel: wire.Cancel) -> None:
+        self._stop = cancel
         if cancel.attempt_id != self._attempt_id:
             return
         self.why = cancel.why
@@ -208,7 +213,12 @@ class _Allowance:
         self._left = per_s
         self._since = 0.0
 
+    def renew(self) -> None:
+        """A new attempt owes nothing to the one before."""
+        self._left = self._per_s
+
     def take(self) -> bool:
+        """Whether there is one left."""
         now = time.monotonic()
         if now - self._since >= 1.0:
             self._since = now

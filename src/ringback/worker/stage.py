@@ -46,6 +46,8 @@ class Stage:
         return ending
 
     def _called(self, run: Run) -> Done | Failed:
+        if self._line.why is not None:
+            raise Cancelled(self._line.why)
         tool = self._app.tools.get(run.tool)
         if tool is None:
             return Failed("tool_error", clean(f"this application has no tool {run.tool!r}", 500), retryable=False)

@@ -62,7 +62,9 @@ class FunctionRuntime:
         self._cwd = str(Path.cwd()) if cwd is None else cwd
         self._load_within_s = load_within_s
         self._keep_warm_s = keep_warm_s
+        self._slot_count = slots
         self._slots = asyncio.Semaphore(slots)
+        self._busy: set[Interpreter] = set()
         self._idle: list[Interpreter] = []
         self._warming: asyncio.Task[None] | None = None
         self._background: set[asyncio.Task[None]] = set()
@@ -86,6 +88,8 @@ class FunctionRuntime:
     async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:
         """Carry out one assignment; waits while all interpreters are taken."""
         async with self._slots:
+            if self._is_closing:
+                return Outcome(kind="released")
             if stop.why is not None:
                 return _stopped_before(stop)
             try:
@@ -95,15 +99,27 @@ class FunctionRuntime:
                 return Outcome(kind="failed", error_kind="tool_error", error_message=str(error), error_detail=detail)
             except (SpawnError, GuardianLostError) as error:
                 return Outcome(kind="failed", error_kind="internal", error_message=str(error))
-            attempt = FunctionAttempt(interpreter, assignment, reporter, stop, self._mask(assignment))
-            try:
-                return await attempt.carry_out()
-            finally:
-                await self._release(interpreter, attempt.retire)
+            return await self._carry_out(interpreter, assignment, reporter, stop)
+
+    async def _carry_out(
+        self, interpreter: Interpreter, assignment: Assignment, reporter: Reporter, stop: Stop
+    ) -> Outcome:
+        attempt = FunctionAttempt(interpreter, assignment, reporter, stop, self._mask(assignment))
+        self._busy.add(interpreter)
+        try:
+            return await attempt.carry_out()
+        finally:
+            self._busy.discard(interpreter)
+            await self._release(interpreter, attempt.retire)
 
     async def aclose(self) -> None:
-        """Let idle interpreters end by themselves for a moment, then end all of them."""
+        """End what still runs by force; let idle interpreters end by themselves for a moment."""
+        if self._is_closing:
+            return
         self._is_closing = True
+        await asyncio.gather(*(interpreter.kill() for interpreter in self._busy))
+        for _ in range(self._slot_count):
+            await self._slots.acquire()
         if self._trimmer is not None:
             self._trimmer.cancel()
         if self._warming is not None:

@@ -1,0 +1,73 @@
+"""A reporter that keeps what it is told, and lets a test wait for the thing itself."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ringback.worker.assignment import OutputStream
+from ringback.worker.reporting import ChildRefusedError
+
+
+class Recorder:
+    """Remembers everything, in order."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+        self.children: list[tuple[str, Mapping[str, Any]]] = []
+        self._changed = asyncio.Event()
+
+    async def until(self, is_there: Callable[["Recorder"], bool]) -> None:
+        """Wait, five seconds at most."""
+        async with asyncio.timeout(5):
+            while not is_there(self):
+                self._changed.clear()
+                await self._changed.wait()
+
+    async def until_started(self) -> None:
+        """Wait for the first progress."""
+        await self.until(lambda recorder: bool(recorder.of("progress")))
+
+    def of(self, kind: str) -> list[list[Any]]:
+        """The events of one kind, without the kind."""
+        return [rest for name, *rest in self.events if name == kind]
+
+    def text(self, stream: str) -> str:
+        """All output of a stream."""
+        return b"".join(data for name, data in self.of("output") if name == stream).decode()
+
+    def items(self) -> list[Any]:
+        """The items of all pages."""
+        return [item for (page,) in self.of("page") for item in page]
+
+    def _note(self, *event: Any) -> None:
+        self.events.append(event)
+        self._changed.set()
+
+    async def output(self, stream: OutputStream, data: bytes) -> None:
+        self._note("output", stream, data)
+
+    async def dropped(self, stream: OutputStream, byte_count: int) -> None:
+        self._note("dropped", stream, byte_count)
+
+    async def progress(self, done: float | None = None, total: float | None = None, message: str | None = None) -> None:
+        self._note("progress", done, total, message)
+
+    async def page(self, items: list[Any]) -> None:
+        self._note("page", items)
+
+    async def checkpoint(self, value: Any) -> None:
+        self._note("checkpoint", value)
+
+    async def child(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        self.children.append((tool, arguments))
+        if tool == "refused":
+            raise ChildRefusedError("not_found", "there is no such tool")
+        if tool == "never answered":
+            await asyncio.Event().wait()
+        return f"child-{len(self.children)}"
+
+    async def cancel_delivered(self) -> None:
+        self._note("cancel_delivered")
+
+    async def cancel_acknowledged(self) -> None:
+        self._note("cancel_acknowledged")
