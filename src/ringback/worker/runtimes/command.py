@@ -30,6 +30,7 @@ from ringback.worker.processes.guardian import Guardian
 
 DRAIN_S: Final = 1.0
 LEFTOVER_GRACE_S: Final = 0.5
+LAST_MOMENT_S: Final = 0.1
 SMALL_OUTPUT_BYTES: Final = 4096
 
 
@@ -175,6 +176,8 @@ class Work:
     async def _end_leftovers(self, child: Child, capture: Capture) -> None:
         """The leader is done, descendants are not: let them finish their output for a moment, then end them."""
         await _first(child.gone(), capture.read_to_the_end(self.drain_s), self.stop.requested.wait())
+        # The pipes of a process close a moment before its end is known: whoever just finished is no leftover.
+        await _first(child.gone(), asyncio.sleep(LAST_MOMENT_S), self.stop.requested.wait())
         if not child.is_gone:
             await child.stop(0 if self.stop.requested.is_set() else LEFTOVER_GRACE_S)
         else:
