@@ -146,6 +146,15 @@ def test_progress_that_did_not_move_is_not_recorded() -> None:
     assert (decision.run, decision.events) == (run, ())
 
 
+def test_a_report_that_comes_again_adds_nothing() -> None:
+    chunk = NewEvent("output.chunk", {"stream": "stdout", "offset": 0}, b"x")
+    first = decide(running(), Append(1, (chunk,), {"done": 1}, number=1), now=NOON)
+    again = decide(first.run, Append(1, (chunk,), {"done": 1}, number=1), now=NOON)
+    assert (again.run is first.run, again.events) == (True, ())
+    following = decide(first.run, Append(1, (chunk,), number=2), now=NOON)
+    assert following.events == (chunk,)
+
+
 def test_a_child_is_counted_and_linked() -> None:
     decision = decide(running(), NoteChild(1, run_id(9), "delegation"), now=NOON)
     assert decision.run.children == 1

@@ -62,6 +62,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     provider: str = "local"
     run_space_id: str | None = None
     events: list[WireEvent] = []
+    seq: int | None = None
     request_id: str = ""
     tool: str = ""
     arguments: dict[str, Any] = {}
@@ -165,6 +166,7 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
         cancel_delivered=flags["cancel.delivered"],
         cancel_acknowledged=flags["cancel.acknowledged"],
         checkpoint=checkpoint,
+        number=wire.seq,
     )
 
 

@@ -150,8 +150,14 @@ def _start(run: Run, start: Start, now: Moment) -> Decision:
 
 def _append(run: Run, append: Append, now: Moment) -> Decision:
     _check_held(run, append.fence)
+    attempt = run.attempt
+    assert attempt is not None
     events = list(append.events)
     after = run
+    if append.number is not None:
+        if append.number <= attempt.heard:
+            return Decision(run)  # said twice: the answer got lost
+        after = replace(run, attempt=replace(attempt, heard=append.number))
     if append.progress is not None and append.progress != run.progress:
         after = replace(after, progress=append.progress)
         events.append(NewEvent("state.updated", {"progress": append.progress}))

@@ -39,7 +39,11 @@ class AttemptOutcome(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """One execution. `fence` grows with every claim of the run; whoever writes for an attempt shows it."""
+    """One execution. `fence` grows with every claim of the run; whoever writes for an attempt shows it.
+
+    Attributes:
+        heard: the number of its last report of events, so that one which is sent again adds nothing twice.
+    """
 
     attempt_id: AttemptId
     attempt_no: int
@@ -50,6 +54,7 @@ class Attempt:
     started_at: Moment | None = None
     run_space_id: str | None = None
     provider: str | None = None
+    heard: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,13 +213,18 @@ class Start:
 
 @dataclass(frozen=True, slots=True)
 class Append:
-    """Events of a running attempt; `progress` replaces the run's progress."""
+    """Events of a running attempt; `progress` replaces the run's progress.
+
+    Attributes:
+        number: which report of the attempt this is, from 1; one that was heard before is a repetition. None: not counted.
+    """
 
     fence: int
     events: tuple[NewEvent, ...]
     progress: Mapping[str, Any] | None = None
     cancel_delivered: bool = False
     cancel_acknowledged: bool = False
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

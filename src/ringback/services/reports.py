@@ -33,6 +33,7 @@ class EventsReport:
     Attributes:
         events: in the ledger's own shape; the door has checked them.
         checkpoint: JSON text that the next attempt finds.
+        number: which report of events of the attempt this is, from 1; one that comes again adds nothing.
     """
 
     run_id: RunId
@@ -42,6 +43,7 @@ class EventsReport:
     cancel_delivered: bool = False
     cancel_acknowledged: bool = False
     checkpoint: str | None = None
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,6 +91,7 @@ def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:
                 progress=report.progress,
                 cancel_delivered=report.cancel_delivered,
                 cancel_acknowledged=report.cancel_acknowledged,
+                number=report.number,
             )
         case SettleReport():
             return Settle(
