@@ -279,6 +279,15 @@ def prints_secret() -> str:
 
 
 @app.tool
+def loses_stdout(how: str) -> int:
+    if how == "close":
+        os.close(1)
+    else:
+        os.dup2(os.open("/dev/null", os.O_WRONLY), 2)
+    return os.getpid()
+
+
+@app.tool
 def leaves_process(detached: bool = False) -> int:
     return subprocess.Popen(["sleep", "600"], start_new_session=detached).pid
 

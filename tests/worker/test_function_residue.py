@@ -37,6 +37,15 @@ async def test_a_thread_that_is_left_costs_the_interpreter() -> None:
         assert (await tools.value("whoami"))["pid"] != pid
 
 
+@pytest.mark.parametrize("how", ["close", "replace"])
+async def test_an_interpreter_that_lost_its_output_is_replaced(how: str) -> None:
+    async with functions(slots=1) as tools:
+        assert not is_alive(await tools.value("loses_stdout", how=how))
+        started = tools.begin("prints", {"text": "seen"})
+        await started.task
+        assert started.recorder.text("stdout").endswith("seen\n")
+
+
 async def test_a_daemon_thread_costs_nothing() -> None:
     async with functions(slots=1) as tools:
         pid = await tools.value("leaves_thread", daemon=True)

@@ -7,6 +7,7 @@ that time out leave neither threads nor processes.
 import asyncio
 import os
 import threading
+from pathlib import Path
 
 import pytest
 
@@ -154,3 +155,24 @@ async def test_closing_the_runtime_ends_what_runs_and_gives_back_what_waits() ->
         assert ((await running.task).kind, (await waiting.task).kind) == ("failed", "released")
         assert not below(tools)
         await tools.runtime.aclose()
+
+
+async def test_a_stop_does_not_wait_for_an_application_that_loads_forever(tmp_path: Path) -> None:
+    loads = tmp_path / "loads"
+    source = f"""
+import pathlib, threading
+from ringback import App
+app = App()
+app.tool(name="noop")(lambda: None)
+if pathlib.Path({str(loads)!r}).exists():
+    threading.Event().wait()
+pathlib.Path({str(loads)!r}).touch()
+"""
+    (tmp_path / "slow.py").write_text(source, encoding="utf-8")
+    async with functions("slow:app", slots=1, cwd=tmp_path) as tools:
+        await tools.runtime._idle[0].kill()
+        started = tools.begin("noop")
+        while not tools.runtime._spawning:  # noqa: ASYNC110 - nothing else tells
+            await asyncio.sleep(0)
+        started.stop.request("timeout:attempt")
+        assert (await asyncio.wait_for(started.task, 5)).kind == "timed_out"

@@ -3,7 +3,8 @@
 Processes: the kernel knows whether there is a child now, and its accounting of waited-for children changes whenever
 one was reaped; together that tells whether any process was started, by whatever code, for two system calls. The worker
 then has the survivors killed. Threads: the ones started by user code that would keep an interpreter alive and don't
-end at once cost the interpreter. Memory: an interpreter that grew is replaced.
+end at once cost the interpreter. Descriptors 1 and 2: an interpreter without them is mute, so it is replaced, and so is
+one whose memory grew.
 """
 
 import gc
@@ -31,6 +32,7 @@ class Residue:
         self._thread_count = len(self._threads)
         self._reaped = resource.getrusage(resource.RUSAGE_CHILDREN)
         self._memory_bytes = 0
+        self._output = _output_files()
 
     def begin(self) -> None:
         """Remember the state before an attempt."""
@@ -54,6 +56,8 @@ class Residue:
         self._attempts += 1
         if self.has_threads() and (left := self._lasting_threads()):
             return f"threads were left running: {left}"
+        if _output_files() != self._output:
+            return "its standard output was closed or replaced"
         if self._attempts >= self._attempts_max:
             return f"it has carried out {self._attempts} attempts"
         if self._attempts % _MEMORY_EVERY == 0:
@@ -76,6 +80,14 @@ class Residue:
         gc.collect()
         grown = _resident_bytes() - self._memory_bytes
         return f"its memory grew by {grown} bytes" if grown > self._growth_max_bytes else ""
+
+
+def _output_files() -> tuple[tuple[int, int], ...]:
+    """Which files descriptors 1 and 2 are; nothing when one is closed."""
+    try:
+        return tuple((status.st_dev, status.st_ino) for status in (os.fstat(1), os.fstat(2)))
+    except OSError:
+        return ()
 
 
 def _has_children() -> bool:

@@ -66,7 +66,9 @@ class FunctionRuntime:
         self._slots = asyncio.Semaphore(slots)
         self._busy: set[Interpreter] = set()
         self._idle: list[Interpreter] = []
-        self._warming: asyncio.Task[None] | None = None
+        self._spawning: set[asyncio.Task[None]] = set()
+        self._spawn_error: LoadError | SpawnError | GuardianLostError | None = None
+        self._waiting = 0
         self._background: set[asyncio.Task[None]] = set()
         self._trimmer: asyncio.TimerHandle | None = None
         self._masks: dict[tuple[str, ...], Mask] = {}
@@ -90,15 +92,15 @@ class FunctionRuntime:
         async with self._slots:
             if self._is_closing:
                 return Outcome(kind="released")
-            if stop.why is not None:
-                return _stopped_before(stop)
             try:
-                interpreter = await self._acquire()
+                interpreter = await self._acquire(stop)
             except LoadError as error:
                 detail = {"traceback": error.trace} if error.trace else None
                 return Outcome(kind="failed", error_kind="tool_error", error_message=str(error), error_detail=detail)
             except (SpawnError, GuardianLostError) as error:
                 return Outcome(kind="failed", error_kind="internal", error_message=str(error))
+            if interpreter is None:
+                return _stopped_before(stop)
             return await self._carry_out(interpreter, assignment, reporter, stop)
 
     async def _carry_out(
@@ -122,24 +124,45 @@ class FunctionRuntime:
             await self._slots.acquire()
         if self._trimmer is not None:
             self._trimmer.cancel()
-        if self._warming is not None:
-            self._warming.cancel()
+        for task in self._spawning:
+            task.cancel()
         idle, self._idle = self._idle, []
         await asyncio.gather(*(interpreter.leave() for interpreter in idle))
         await asyncio.gather(*self._background, return_exceptions=True)
 
     # --- the pool ---
 
-    async def _acquire(self) -> Interpreter:
-        while True:
-            while self._idle:
-                interpreter = self._idle.pop()
-                if not interpreter.is_dead:
+    async def _acquire(self, stop: Stop) -> Interpreter | None:
+        """An idle interpreter or a new one; None when the stop came first, however long loading takes."""
+        self._waiting += 1
+        try:
+            while stop.why is None:
+                if interpreter := self._idle_one():
                     return interpreter
-                self._in_background(interpreter.aclose())
-            if self._warming is None:
-                return await self._spawn()
-            await asyncio.wait([self._warming])
+                if self._spawn_error is not None:
+                    error, self._spawn_error = self._spawn_error, None
+                    raise error
+                while len(self._spawning) < self._waiting:
+                    self._begin_spawn()
+                await self._spawned_or_stopped(stop)
+            return None
+        finally:
+            self._waiting -= 1
+
+    def _idle_one(self) -> Interpreter | None:
+        while self._idle:
+            interpreter = self._idle.pop()
+            if not interpreter.is_dead:
+                return interpreter
+            self._in_background(interpreter.aclose())
+        return None
+
+    async def _spawned_or_stopped(self, stop: Stop) -> None:
+        stopped = asyncio.get_running_loop().create_task(stop.requested.wait())
+        try:
+            await asyncio.wait({stopped, *self._spawning}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            stopped.cancel()
 
     async def _release(self, interpreter: Interpreter, retire: str) -> None:
         if not retire and not interpreter.is_dead and not self._is_closing:
@@ -149,23 +172,28 @@ class FunctionRuntime:
             return
         _log.info("an interpreter is replaced", extra={"pid": interpreter.child.pid, "reason": retire})
         await asyncio.shield(interpreter.aclose())
-        if not self._idle and self._warming is None and not self._is_closing:
-            self._warming = self._in_background(self._warm())
+        if not self._idle and not self._spawning and not self._is_closing:
+            self._begin_spawn()
 
     async def _spawn(self) -> Interpreter:
         argv = [sys.executable, "-m", "ringback.worker.child", self._target]
         env = {**self._env, "RINGBACK_ATTEMPT": f"warm-{uuid.uuid4()}"}
         return await Interpreter.start(self._guardian, argv, env=env, cwd=self._cwd, within_s=self._load_within_s)
 
-    async def _warm(self) -> None:
+    def _begin_spawn(self) -> None:
+        task = self._in_background(self._spawn_one())
+        self._spawning.add(task)
+        task.add_done_callback(self._spawning.discard)
+
+    async def _spawn_one(self) -> None:
+        """Add an interpreter to the idle ones; a failure is for one of those who wait, if there are any."""
         try:
             interpreter = await self._spawn()
         except (LoadError, SpawnError, GuardianLostError) as error:
-            _log.warning("no interpreter could be kept warm", extra={"reason": str(error)})
+            _log.warning("an interpreter could not be started", extra={"reason": str(error)})
+            self._spawn_error = error if self._waiting else None
         else:
-            self._idle.insert(0, interpreter)
-        finally:
-            self._warming = None
+            self._idle.append(interpreter)
 
     def _trim(self) -> None:
         """All but one of the interpreters that were idle for long may leave; the most recently used one stays."""
