@@ -14,7 +14,7 @@ from tests.cli.command import Ran, environment, ringback
 TOOLS = """
 [tools.say]
 description = "Say something, and end with a code."
-command = ["{python}", "-c", "import sys; print(sys.argv[1]); sys.exit(int(sys.argv[2]))", "--", "{text}", "{code}"]
+command = ["{python}", "-c", "import sys; print(sys.argv[2]); sys.exit(int(sys.argv[3]))", "--", "{text}", "{code}"]
 [tools.say.input]
 text = "string"
 code = { type = "integer", default = 0 }
@@ -58,15 +58,17 @@ def living(folder: Path, *options: str, tools: str = TOOLS, within_s: float = 60
     folder.mkdir(exist_ok=True)
     (folder / "ringback.toml").write_text(tools.replace("{python}", sys.executable))
     data = folder / "data"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "ringback", "up", "--json", "--port", "0", "--until-stdin-closes", *options],
-        cwd=folder,
-        env=environment(data),
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=(folder / "stderr").open("w"),
-        text=True,
-    )
+    command = [sys.executable, "-m", "ringback", "up", "--json", "--port", "0", "--until-stdin-closes", *options]
+    with (folder / "stderr").open("w") as log:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment(data),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+        )
     assert process.stdin is not None
     assert process.stdout is not None
     try:

@@ -11,7 +11,7 @@ from ringback.cli.terminal import plain
 from ringback.client.blocking import Job
 from ringback.client.records import Event, JobSnapshot
 
-QUIET_STATUSES = frozenset({"submitted"})
+WORDS = {"running": "running", "retrying": "waiting to try again", "canceling": "stopping"}  # others need no line
 
 
 def follow(session: Session, job: Job, *, show_output: bool) -> JobSnapshot:
@@ -59,9 +59,9 @@ class Lines:
         if chunk is not None:
             self._write(str(event.data.get("stream", "stdout")), chunk)
         elif event.type == "run.status.changed":
-            status = str(event.data.get("status"))
-            if status not in QUIET_STATUSES and status != self._word:
-                self._word = status
+            word = WORDS.get(str(event.data.get("status")), self._word)
+            if word != self._word:
+                self._word = word
                 self._changed()
         elif event.type == "state.updated":
             self._progress = _progress_of(event.data)

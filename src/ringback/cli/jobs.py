@@ -12,7 +12,7 @@ from ringback.cli.exits import Exit, exit_of
 from ringback.cli.moments import lasted, relative, seconds_of
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
-from ringback.client.records import JobSnapshot
+from ringback.client.records import JobResult, JobSnapshot
 
 JobArgument = Annotated[str, typer.Argument(metavar="JOB", help="The job's id.", autocompletion=job_ids)]
 JobsArgument = Annotated[list[str], typer.Argument(metavar="JOB...", help="Ids of jobs.", autocompletion=job_ids)]
@@ -73,7 +73,7 @@ def result(
         return
     for item in found.items or ():
         session.out.record(item)
-    if found.has_value:
+    if found.has_value and not _is_of_command(found):
         text = found.value if isinstance(found.value, str) else json.dumps(found.value, ensure_ascii=False, indent=2)
         _print_text(text)
     elif found.items is None:
@@ -82,6 +82,11 @@ def result(
         session.out.note(f"{plain(found.error.get('kind'))}: {plain(found.error.get('message'))}")
     if not found.is_complete:
         session.out.note("This is not all: the job goes on.")
+
+
+def _is_of_command(found: JobResult) -> bool:
+    """A command returns its exit code; what people want to see is what it wrote."""
+    return bool(found.value == {"exitCode": found.exit_code})
 
 
 def _print_text(text: str) -> None:

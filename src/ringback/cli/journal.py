@@ -14,7 +14,7 @@ from ringback.cli.terminal import plain
 from ringback.settings.terminal import wants_colours
 
 Format = Literal["auto", "console", "json"]
-NOISY = ("httpx2", "httpcore2", "uvicorn.access")
+NOISY = ("httpx2", "httpcore2", "uvicorn.access", "uvicorn.error")
 
 
 def configure(level: str, form: Format) -> None:

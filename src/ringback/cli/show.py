@@ -33,7 +33,7 @@ def show(session: Session, job: JobArgument) -> None:
         out.line(f"  {name.ljust(width)}  {value}")
     if attempts:
         out.line()
-        out.table(("ATTEMPT", "OUTCOME", "REASON", "STARTED", "TOOK", "WORKER", "ERROR"), map(_attempt, attempts))
+        out.table(("ATTEMPT", "OUTCOME", "REASON", "STARTED", "TOOK", "SESSION", "ERROR"), map(_attempt, attempts))
 
 
 def _standing(job: JobSnapshot, run: Mapping[str, Any], now: datetime) -> Iterator[Fact]:
@@ -81,7 +81,7 @@ def waiting_text(waiting: Mapping[str, Any], now: datetime) -> str:
 
 def _times(job: JobSnapshot, run: Mapping[str, Any], now: datetime) -> Iterator[Fact]:
     started = job.started_at or _moment(run.get("startedAt"))
-    ended = job.finished_at or _moment(run.get("endedAt") or run.get("finishedAt"))
+    ended = job.finished_at or _moment(run.get("endedAt"))
     moments = {
         "created": job.created_at,
         "not before": _moment(run.get("notBefore")),
@@ -109,7 +109,7 @@ def _given(run: Mapping[str, Any]) -> Iterator[Fact]:
 
 
 def _attempt(attempt: Mapping[str, Any]) -> tuple[str, ...]:
-    begun, ended = _moment(attempt.get("startedAt")), _moment(attempt.get("endedAt"))
+    begun, ended = _moment(attempt.get("startedAt") or attempt.get("claimedAt")), _moment(attempt.get("endedAt"))
     now = datetime.now(UTC)
     return (
         str(attempt.get("attemptNo", "?")),
@@ -117,7 +117,7 @@ def _attempt(attempt: Mapping[str, Any]) -> tuple[str, ...]:
         str(attempt.get("reason") or ""),
         relative(begun, now),
         lasted(begun, ended or now),
-        str(attempt.get("worker") or attempt.get("sessionId") or ""),
+        str(attempt.get("sessionId") or ""),
         str(attempt.get("errorSummary") or ""),
     )
 

@@ -95,10 +95,7 @@ def run(
 
 
 def _started(session: Session, tool: str, words: list[str], whole: str | None, options: dict[str, Any]) -> Job:
-    schema: Any = {}
-    if words:
-        known = {one.name: one for one in session.client.tools()}
-        schema = known[tool].input_schema if tool in known else {}
+    schema = session.client.tool(tool).input_schema if words else {}
     return session.client.start(tool, read_arguments(words, schema, whole), **options)
 
 

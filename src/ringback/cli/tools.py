@@ -13,6 +13,7 @@ from ringback.cli.terminal import Terminal, plain, report
 from ringback.client.records import Change
 
 FileArgument = Annotated[Path | None, typer.Argument(metavar="[FILE]", help="ringback.toml, or its folder.")]
+SHOWN_MAX = 80
 MARKS = {"added": ("+", "green"), "changed": ("~", "yellow"), "unchanged": ("=", "dim")}
 
 
@@ -62,11 +63,14 @@ def apply(
 def _print_change(out: Terminal, change: Change) -> None:
     mark, style = MARKS.get(change.change, ("?", "dim"))
     out.line(out.paint(f"{mark} {plain(change.name)}", style))
-    diff = change.diff if isinstance(change.diff, Mapping | list) else None
-    entries = diff.items() if isinstance(diff, Mapping) else [(None, entry) for entry in diff or ()]
-    for name, entry in entries:
-        label = "" if name is None else f"{plain(name)}: "
-        out.line(f"    {label}{plain(json.dumps(entry, ensure_ascii=False))}")
+    for pointer, difference in (change.diff or {}).items():
+        before, after = (_short(difference, name) for name in ("from", "to"))
+        out.line(f"    {plain(pointer)}: {before} → {after}")
+
+
+def _short(difference: Mapping[str, Any], name: str) -> str:
+    text = json.dumps(difference[name], ensure_ascii=False) if name in difference else "nothing"
+    return plain(text if len(text) <= SHOWN_MAX else f"{text[:SHOWN_MAX]}…")
 
 
 def _report_problems(out: Terminal, problems: Sequence[object]) -> None:

@@ -128,6 +128,10 @@ class AsyncRingback:
         """The project's tools."""
         return await self.driver.run(operations.tools(self.link))
 
+    async def tool(self, name: str) -> Tool:
+        """One tool."""
+        return await self.driver.run(operations.tool(self.link, name))
+
     async def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
         """Make these definitions current; tools that are not named stay as they are."""
         return await self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))

@@ -129,6 +129,10 @@ class Ringback:
         """The project's tools."""
         return self.driver.run(operations.tools(self.link))
 
+    def tool(self, name: str) -> Tool:
+        """One tool."""
+        return self.driver.run(operations.tool(self.link, name))
+
     def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
         """Make these definitions current; tools that are not named stay as they are."""
         return self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))

@@ -130,6 +130,11 @@ def tools(link: Link) -> Steps[tuple[records.Tool, ...]]:
     return listed(link, "/v1/tools", records.tool, {})
 
 
+def tool(link: Link, name: str) -> Steps[records.Tool]:
+    """One tool."""
+    return ask(link, requests.tool(link, name), records.tool)
+
+
 def workers(link: Link) -> Steps[tuple[Mapping[str, Any], ...]]:
     """Every attached worker."""
     return listed(link, "/v1/workers", _object, {})

@@ -107,7 +107,7 @@ class Event:
         data = self.data.get("data")
         if self.type != "output.chunk" or not isinstance(data, str):
             return None
-        return base64.b64decode(data) if self.data.get("encoding", "base64") == "base64" else data.encode()
+        return base64.b64decode(data) if self.data.get("encoding") == "base64" else data.encode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,13 +123,13 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What `apply` did, or would do, to one tool: `added`, `changed` or `unchanged`."""
+    """What `apply` did, or would do, to one tool: `added`, `changed` or `unchanged`. `diff`: `{pointer: {"from"?, "to"?}}`."""
 
     name: str
     change: str
     revision_id: str | None = None
     previous_revision_id: str | None = None
-    diff: Any = None
+    diff: Mapping[str, Any] | None = None
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 

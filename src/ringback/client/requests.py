@@ -84,6 +84,11 @@ def run(link: Link, run_id: str, *rest: str, query: Mapping[str, str | None] | N
     return _get(link, "/".join(("/v1/runs", _segment(run_id), *rest)), _given(query or {}))
 
 
+def tool(link: Link, name: str) -> Request:
+    """`GET /v1/tools/{name}`."""
+    return _get(link, f"/v1/tools/{_segment(name)}")
+
+
 def events(link: Link, run_id: str, *, after: int) -> Request:
     """`GET /v1/runs/{id}/events` as a stream that goes on behind `after`."""
     headers = {"Accept": "text/event-stream", "Cache-Control": "no-store"}
