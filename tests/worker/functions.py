@@ -16,6 +16,7 @@ from tests.worker.recorder import Recorder
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "S3cr3t-abc-123456"
+TOKEN = "rb_worker_token_0001"
 
 
 @dataclass
@@ -68,7 +69,7 @@ async def functions(
     guardian = Guardian(worker_mark=uuid.uuid4().hex)
     await guardian.start()
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "SECRET_TOKEN": SECRET, **env}
-    runtime = FunctionRuntime(guardian, target, slots=slots, env=environment, cwd=str(cwd))
+    runtime = FunctionRuntime(guardian, target, slots=slots, env=environment, cwd=str(cwd), secret_values=[TOKEN])
     try:
         await runtime.start()
         yield Functions(runtime, guardian)

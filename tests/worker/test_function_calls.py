@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from ringback.worker.runtimes.interpreter import LoadError
-from tests.worker.functions import functions
+from tests.worker.functions import TOKEN, functions
 
 
 async def test_the_runtime_announces_the_tools_of_its_application() -> None:
@@ -138,6 +138,8 @@ async def test_secrets_are_masked_in_errors_results_and_summaries() -> None:
         outcome = await tools.call("raises", {"message": "token S3cr3t-abc-123456"})
         assert outcome.error_message == "ValueError: token ***"
         assert "S3cr3t" not in str(outcome.error_detail)
+        outcome = await tools.call("raises", {"message": TOKEN})
+        assert outcome.error_message == "ValueError: ***"
         outcome = await tools.call("prints_secret")
         assert (outcome.result, outcome.summary) == ("it is ***", "it is ***")
 

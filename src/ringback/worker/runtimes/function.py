@@ -11,7 +11,7 @@ import logging
 import os
 import sys
 import uuid
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,7 +27,6 @@ KEEP_WARM_S: Final = 60.0
 _PRIVATE: Final = ("RINGBACK_TOKEN", "RINGBACK_OWNER_TOKEN")
 
 _log = logging.getLogger("ringback.worker.function")
-_NO_MASK: Final = Mask()
 
 
 class FunctionRuntime:
@@ -41,6 +40,7 @@ class FunctionRuntime:
         cwd: their working directory; None is the worker's.
         load_within_s: how long importing the application may take.
         keep_warm_s: how long a second idle interpreter is kept.
+        secret_values: what is masked for every tool, besides the secrets that it names: the worker's own token.
     """
 
     name = "function"
@@ -55,6 +55,7 @@ class FunctionRuntime:
         cwd: str | None = None,
         load_within_s: float = LOAD_WITHIN_S,
         keep_warm_s: float = KEEP_WARM_S,
+        secret_values: Iterable[str] = (),
     ) -> None:
         self._guardian = guardian
         self._target = target
@@ -71,6 +72,7 @@ class FunctionRuntime:
         self._waiting = 0
         self._background: set[asyncio.Task[None]] = set()
         self._trimmer: asyncio.TimerHandle | None = None
+        self._secret_values = tuple(secret_values)
         self._masks: dict[tuple[str, ...], Mask] = {}
         self._is_closing = False
         self.definitions: list[dict[str, Any]] = []
@@ -209,13 +211,11 @@ class FunctionRuntime:
         return task
 
     def _mask(self, assignment: Assignment) -> Mask:
-        names = assignment.profile.get("secrets")
-        if not names:
-            return _NO_MASK
-        key = tuple(names)
-        if key not in self._masks:
-            self._masks[key] = Mask(self._env[name] for name in key if name in self._env)
-        return self._masks[key]
+        names = tuple(assignment.profile.get("secrets") or ())
+        if names not in self._masks:
+            values = (self._env[name] for name in names if name in self._env)
+            self._masks[names] = Mask((*self._secret_values, *values))
+        return self._masks[names]
 
 
 def _stopped_before(stop: Stop) -> Outcome:
