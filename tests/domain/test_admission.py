@@ -74,12 +74,14 @@ def test_who_holds_least_goes_first_over_all_its_lanes() -> None:
     held = {(P1, LANE): 1, (P1, lane_of("gpu", "command", None)): 1, (P2, LANE): 1}
     heads = [head(1, "p1"), head(2, "p1"), head(3, "p2"), head(4, "p2")]
     assert picked(heads, held=held) == [3, 1, 4, 2]
+    assert picked([head(1, "p1"), head(2, "p1"), head(3, "p1"), head(4, "p2")], held={(P2, LANE): 2}) == [1, 2, 4, 3]
 
 
 def test_among_equals_who_was_served_longest_ago() -> None:
     heads = [head(1, "p1"), head(2, "p2"), head(3, "p3")]
     assert picked(heads, served={P1: 7, P2: 5}, limit=3) == [3, 2, 1]
     assert picked(heads, limit=3) == [1, 2, 3]
+    assert picked(heads, served={P1: 1}, limit=3) == [2, 3, 1]
 
 
 def test_service_is_remembered() -> None:

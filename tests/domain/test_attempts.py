@@ -73,7 +73,8 @@ def test_a_claim_raises_the_fence_and_names_the_attempt() -> None:
 
 
 def test_a_claim_between_attempts_takes_the_next_number_and_fence() -> None:
-    held = decide(retrying(attempts_done=2, fence=5), claim(3), now=NOON).run
+    run = retrying(attempts_done=2, fence=5, backoff_until=NOON - 1)
+    held = decide(run, claim(3), now=NOON).run
     assert held.attempt is not None
     assert (held.fence, held.attempt.fence, held.attempt.attempt_no) == (6, 6, 3)
     assert (held.attempt.reason, held.backoff_until) == (AttemptReason.RETRY, None)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+from types import ModuleType
 
 import pytest
 
+from ringback.domain import admission, events, idempotency, policy, replay, runs, sessions
 from ringback.domain.records import made, replace
 from ringback.domain.states import HELD, TERMINAL, Status
 from tests.builders import in_status, running
@@ -28,6 +30,16 @@ def test_a_record_is_made_from_its_fields() -> None:
     run = running()
     fields = {field.name: getattr(run, field.name) for field in dataclasses.fields(run)}
     assert made(type(run), fields) == run
+
+
+@pytest.mark.parametrize(
+    "module", [admission, events, idempotency, policy, replay, runs, sessions], ids=lambda m: m.__name__
+)
+def test_records_are_values(module: ModuleType) -> None:
+    kinds = [each for each in vars(module).values() if isinstance(each, type) and dataclasses.is_dataclass(each)]
+    assert kinds
+    for kind in kinds:
+        assert vars(kind)["__dataclass_params__"].frozen, kind
 
 
 @pytest.mark.parametrize("status", Status)

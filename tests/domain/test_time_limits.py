@@ -6,6 +6,7 @@ import pytest
 
 from ringback.domain.decide import decide
 from ringback.domain.moments import MINUTE, SECOND, Moment
+from ringback.domain.records import replace
 from ringback.domain.runs import BACKSTOP, AttemptOutcome, Cancellation, Run, Tick
 from ringback.domain.states import FailureKind, Status, TimeLimit
 from ringback.domain.timers import arm, queue_limit_at
@@ -54,6 +55,10 @@ OTHER = run_id(2)
 def test_both_follow_from_the_run(run: Run, ready_at: Moment | None, timer_at: Moment | None) -> None:
     assert (run.ready_at, run.timer_at) == (ready_at, timer_at)
     assert arm(run, NOON) == run
+
+
+def test_what_a_worker_holds_is_not_ready() -> None:
+    assert arm(replace(running(), ready_at=NOON), NOON).ready_at is None
 
 
 def test_what_is_ready_keeps_its_place() -> None:
