@@ -16,6 +16,8 @@ from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
+from ringback.services.feed import Feed
+from ringback.services.outputs import Outputs
 from ringback.services.queues import Queues
 from ringback.services.results import Results
 from ringback.services.runs import Runs
@@ -46,6 +48,8 @@ class Core:
     starting: Starting
     runs: Runs
     results: Results
+    outputs: Outputs
+    feed: Feed
     queues: Queues
     workers: Workers
 
@@ -61,6 +65,7 @@ class Core:
         """Take nothing new and let every wait end: the process is going down."""
         self.starting.accepts = False
         self.runs.close()
+        self.feed.close()
         self.engine.bells.ring_all()
 
 
@@ -106,6 +111,8 @@ def assemble(
         starting=starting,
         runs=Runs(store=store, bells=bells, queues=queues),
         results=Results(store=store),
+        outputs=Outputs(store=store),
+        feed=Feed(store=store, notify=notify),
         queues=queues,
         workers=workers,
     )

@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
+from time import perf_counter
 
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ringback.api import health, jobs, operations, run_events, run_output, runs, tools, workers
+from ringback.api import health, jobs, openapi, operations, run_events, run_output, runs, tools, workers
 from ringback.api.call import Call
+from ringback.api.meters import Meters
 from ringback.api.problems import RequestError, internal_problem, problem, request_problem
-from ringback.api.reply import Reply
+from ringback.api.reply import Reply, Stream
 from ringback.api.routes import Endpoint
 from ringback.core import Core
 from ringback.domain.errors import RingbackError, UnauthenticatedError
@@ -24,6 +27,7 @@ from ringback.domain.ids import ProjectId
 from ringback.services.access import Principal, Project
 
 log = logging.getLogger(__name__)
+access = logging.getLogger("ringback.access")
 
 NOBODY = Principal(token_id="", owner="", scopes=frozenset(), project_id=None)
 NOWHERE = Project(project_id=ProjectId(""), org_id="", slug="", name="")
@@ -46,18 +50,41 @@ def endpoints() -> list[Endpoint]:
 
 def create_app(core: Core, *, version: str) -> ASGIApp:
     """The ASGI application over `core`."""
+    front = _Front(core, Meters(core), openapi.document(endpoints(), version=version))
     doors: dict[str, dict[str, _Door]] = {}
     for endpoint in endpoints():
-        doors.setdefault(endpoint.path, {})[endpoint.method] = _Door(core, endpoint)
-    routes = [Route(path, _Methods(core, by_method)) for path, by_method in doors.items()]
-    return Router(routes, redirect_slashes=False, default=_Nowhere(core))
+        doors.setdefault(endpoint.path, {})[endpoint.method] = _Door(front, endpoint)
+    routes = [Route(path, _Methods(front, by_method)) for path, by_method in doors.items()]
+    return Router(routes, redirect_slashes=False, default=_Nowhere(front))
+
+
+@dataclass(frozen=True, slots=True)
+class _Front:
+    """What every door shares."""
+
+    core: Core
+    meters: Meters
+    description: bytes
+
+    async def refuse(self, error: RequestError, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that no door takes."""
+        request_id = self.core.ids.new()
+        self.note("-", scope, error.status, 0.0, request_id)
+        await request_problem(error, request_id)(scope, receive, send)
+
+    def note(self, route: str, scope: Scope, status: int, seconds: float, request_id: str) -> None:
+        """Count and, if asked for, log an answer. Neither query nor headers are logged: tokens might stand in them."""
+        self.meters.answered(scope["method"] if route != "-" else "-", route, status, seconds)
+        if access.isEnabledFor(logging.DEBUG):
+            facts = {"path": ascii(scope["path"])[1:-1], "status": int(status), "ms": round(seconds * 1000, 2)}
+            access.debug("%s", ascii(scope["method"])[1:-1], extra={**facts, "request_id": request_id})
 
 
 class _Methods:
     """One path: its methods, HEAD wherever there is GET, and a 405 that names them for every other."""
 
-    def __init__(self, core: Core, doors: Mapping[str, _Door]) -> None:
-        self._core = core
+    def __init__(self, front: _Front, doors: Mapping[str, _Door]) -> None:
+        self._front = front
         self._doors = {"HEAD": doors["GET"], **doors} if "GET" in doors else dict(doors)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -68,32 +95,38 @@ class _Methods:
         methods = ", ".join(sorted(self._doors))
         status = HTTPStatus.METHOD_NOT_ALLOWED
         error = RequestError(status, "method_not_allowed", f"this path takes {methods}", {"allow": methods})
-        await request_problem(error, self._core.ids.new())(scope, receive, send)
+        await self._front.refuse(error, scope, receive, send)
 
 
 class _Nowhere:
     """What no route takes."""
 
-    def __init__(self, core: Core) -> None:
-        self._core = core
+    def __init__(self, front: _Front) -> None:
+        self._front = front
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         error = RequestError(HTTPStatus.NOT_FOUND, "not_found", "no such route")
-        await request_problem(error, self._core.ids.new())(scope, receive, send)
+        await self._front.refuse(error, scope, receive, send)
 
 
 class _Door:
     """One route as an ASGI application."""
 
-    def __init__(self, core: Core, endpoint: Endpoint) -> None:
-        self._core, self._endpoint = core, endpoint
+    def __init__(self, front: _Front, endpoint: Endpoint) -> None:
+        self._front, self._core, self._endpoint = front, front.core, endpoint
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        began = perf_counter()
         headers: dict[bytes, bytes] = dict(scope["headers"])
         request_id = _request_id(headers.get(b"x-request-id")) or self._core.ids.new()
         reply = await self._answer(scope, receive, headers, request_id)
         reply.headers.append((b"x-request-id", request_id.encode()))
-        await reply(scope, receive, send)
+        self._front.note(self._endpoint.path, scope, reply.status, perf_counter() - began, request_id)
+        if not isinstance(reply, Stream):
+            await reply(scope, receive, send)
+            return
+        with self._front.meters.streams.track_inprogress():
+            await reply(scope, receive, send)
 
     async def _answer(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], request_id: str) -> Reply:
         try:
@@ -106,6 +139,8 @@ class _Door:
                 headers=headers,
                 principal=principal,
                 project=project,
+                meters=self._front.meters,
+                description=self._front.description,
             )
             return await self._endpoint.handler(call)
         except RingbackError as error:
@@ -121,6 +156,9 @@ class _Door:
         if self._endpoint.scope is None:
             return NOBODY, NOWHERE
         principal = await self._core.access.authenticate(_bearer(scope["headers"]))
+        if not self._endpoint.has_project:
+            self._core.access.allow(principal, self._endpoint.scope)
+            return principal, NOWHERE
         slug = headers.get(b"ringback-project")
         named = None if slug is None else slug.decode("latin-1")
         return principal, self._core.access.authorize(principal, self._endpoint.scope, named)

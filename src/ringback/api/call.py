@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl
 import msgspec
 from starlette.types import Receive, Scope
 
+from ringback.api.meters import Meters
 from ringback.api.problems import RequestError
 from ringback.api.reply import Reply
 from ringback.core import Core
@@ -24,7 +25,12 @@ BODY_MAX = 1 << 20
 
 @dataclass(slots=True, kw_only=True)
 class Call:
-    """What a handler gets. `principal` and `project` are set for every route that asks for a scope."""
+    """What a handler gets. `principal` and `project` are set for every route that asks for a scope.
+
+    Attributes:
+        meters: the metrics of this process.
+        description: the OpenAPI document.
+    """
 
     scope: Scope
     receive: Receive
@@ -33,6 +39,8 @@ class Call:
     headers: dict[bytes, bytes]
     principal: Principal
     project: Project
+    meters: Meters
+    description: bytes
 
     @property
     def path(self) -> Mapping[str, str]:

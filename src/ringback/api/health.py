@@ -5,7 +5,8 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from ringback.api.call import Call
-from ringback.api.reply import Reply, reply_json
+from ringback.api.meters import MEDIA_TYPE
+from ringback.api.reply import JSON, Reply, reply_json
 from ringback.api.routes import Endpoint
 
 
@@ -22,7 +23,19 @@ async def readyz(call: Call) -> Reply:
     return reply_json({"status": "ready" if is_open else "closing", "workers": len(sessions)}, status)
 
 
+async def metrics(call: Call) -> Reply:
+    """Metrics of this process, for Prometheus."""
+    return Reply(HTTPStatus.OK, await call.meters.exposition(), media_type=MEDIA_TYPE)
+
+
+async def description(call: Call) -> Reply:
+    """The OpenAPI document of this door."""
+    return Reply(HTTPStatus.OK, call.description, media_type=JSON)
+
+
 ENDPOINTS = [
+    Endpoint(method="GET", path="/metrics", scope=None, handler=metrics, summary="Metrics for Prometheus"),
+    Endpoint(method="GET", path="/openapi.json", scope=None, handler=description, summary="This document"),
     Endpoint(method="GET", path="/healthz", scope=None, handler=healthz, summary="Whether the process answers"),
     Endpoint(method="GET", path="/readyz", scope=None, handler=readyz, summary="Whether the server can do its work"),
 ]

@@ -13,10 +13,10 @@ from ringback.api.looking import looked_at, unchanged
 from ringback.api.problems import RequestError
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
+from ringback.api.run_output import end_of_long, result_page
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status, job_word
-from ringback.services.results import PAGE_BYTES, PAGE_BYTES_MAX
 from ringback.services.starting import StartRequest
 from ringback.views.jobs import accepted, job, job_in_full, job_result
 
@@ -151,16 +151,13 @@ async def stop(call: Call) -> Reply:
 
 
 async def result(call: Call) -> Reply:
-    """A part of the result."""
-    query = call.query()
+    """A part of the result; on the first of several, also how it ended."""
     run = await call.core.runs.get(call.project.project_id, call.path["job_id"])
-    page = await call.core.results.page(
-        run,
-        cursor=query.get("cursor"),
-        max_bytes=whole_number(query.get("max_bytes"), "max_bytes", least=1, most=PAGE_BYTES_MAX, default=PAGE_BYTES),
-        is_partial=is_true(query.get("partial")),
-    )
-    return reply_json(job_result(page))
+    page = await result_page(call, run, "max_bytes")
+    body = job_result(page)
+    if (end := await end_of_long(call, page)) is not None:
+        body["ending"] = end
+    return reply_json(body)
 
 
 ENDPOINTS = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ringback.api.call import Call
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
-from ringback.views.tools import queue, worker
+from ringback.views.tools import project, queue, worker
 
 
 async def workers(call: Call) -> Reply:
@@ -16,10 +16,12 @@ async def workers(call: Call) -> Reply:
 
 
 async def queues(call: Call) -> Reply:
-    """Pools in which something waits, runs or is paused."""
+    """Pools in which something waits or runs, and paused ones."""
     project_id = call.project.project_id
     paused = {row["pool"]: row for row in await call.core.queues.list(project_id)}
-    return reply_json({"items": [queue(pool, paused[pool]) for pool in sorted(paused)]})
+    counts = await call.core.queues.counts(project_id)
+    pools = sorted(paused.keys() | counts.keys())
+    return reply_json({"items": [queue(pool, paused.get(pool), *counts.get(pool, (0, 0))) for pool in pools]})
 
 
 async def pause(call: Call) -> Reply:
@@ -37,12 +39,26 @@ async def resume(call: Call) -> Reply:
 async def _queue(call: Call) -> Reply:
     pool = call.path["pool"]
     paused = {row["pool"]: row for row in await call.core.queues.list(call.project.project_id)}
-    return reply_json(queue(pool, paused.get(pool)))
+    counts = await call.core.queues.counts(call.project.project_id)
+    return reply_json(queue(pool, paused.get(pool), *counts.get(pool, (0, 0))))
+
+
+async def projects(call: Call) -> Reply:
+    """The projects that the caller may name."""
+    return reply_json({"items": [project(each) for each in call.core.access.visible(call.principal)]})
 
 
 ENDPOINTS = [
+    Endpoint(
+        method="GET",
+        path="/v1/projects",
+        scope="runs:read",
+        has_project=False,
+        handler=projects,
+        summary="List the projects that the caller may name",
+    ),
     Endpoint(method="GET", path="/v1/workers", scope="runs:read", handler=workers, summary="List attached workers"),
-    Endpoint(method="GET", path="/v1/queues", scope="runs:read", handler=queues, summary="List paused pools"),
+    Endpoint(method="GET", path="/v1/queues", scope="runs:read", handler=queues, summary="List pools"),
     Endpoint(
         method="POST", path="/v1/queues/{pool}/pause", scope="resources:write", handler=pause, summary="Pause a pool"
     ),

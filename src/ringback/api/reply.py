@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
 from typing import Any
 
 import msgspec
@@ -37,28 +39,46 @@ class Reply:
 
 
 class Stream(Reply):
-    """An answer that is written piece by piece. A reader that went away ends the pieces and nothing else."""
+    """An answer that is written piece by piece. When its reader goes away, the pieces end with it."""
 
     __slots__ = ("pieces",)
 
     def __init__(
         self,
         status: int,
-        pieces: AsyncIterator[bytes],
+        pieces: AsyncGenerator[bytes],
         *,
         media_type: str,
         headers: Mapping[str, str] | None = None,
     ) -> None:
         super().__init__(status, media_type=media_type, headers=headers)
-        self.headers = [(name, value) for name, value in self.headers if name != b"content-length"]
+        del self.headers[0]  # no length is known, unless `headers` say it
         self.pieces = pieces
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
-        if scope["method"] != "HEAD":
-            async for piece in self.pieces:
-                await send({"type": "http.response.body", "body": piece, "more_body": True})
-        await send({"type": "http.response.body", "body": b""})
+        writing = asyncio.current_task()
+        gone = asyncio.ensure_future(_disconnect(receive))
+        gone.add_done_callback(lambda _: writing.cancel() if writing is not None and not gone.cancelled() else None)
+        try:
+            await self._write(scope, send)
+        except asyncio.CancelledError:
+            if not gone.done() or writing is None or writing.uncancel() > 0:
+                raise
+        finally:
+            gone.cancel()
+
+    async def _write(self, scope: Scope, send: Send) -> None:
+        async with aclosing(self.pieces):
+            await send({"type": "http.response.start", "status": self.status, "headers": self.headers})
+            if scope["method"] != "HEAD":
+                async for piece in self.pieces:
+                    await send({"type": "http.response.body", "body": piece, "more_body": True})
+            await send({"type": "http.response.body", "body": b""})
+
+
+async def _disconnect(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
 
 
 def reply_json(body: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Reply:

@@ -15,6 +15,7 @@ class Endpoint:
 
     Attributes:
         scope: what the caller's token must allow; None: open to all.
+        has_project: whether a request is about one project.
         takes: the type of the request body, if it has one.
         gives: the types of the answers by status.
         query: query parameters with their descriptions.
@@ -27,6 +28,7 @@ class Endpoint:
     scope: str | None
     handler: Handler
     summary: str
+    has_project: bool = True
     takes: Any = None
     gives: Mapping[int, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)

@@ -6,7 +6,8 @@ refused; a reader that has seen everything of a finished run gets 204, which tel
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Any
 
@@ -17,7 +18,7 @@ from ringback.domain.errors import Flaw, InvalidCursorError, InvalidInputError
 from ringback.domain.events import EVENT_TYPES
 from ringback.domain.runs import Run
 from ringback.services.runs import EVENTS_PAGE
-from ringback.views.events import SIGN_OF_LIFE, envelope, frame
+from ringback.views.events import SIGN_OF_LIFE, envelope, frame, position_frame
 
 MEDIA_TYPE = "text/event-stream"
 HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
@@ -42,10 +43,11 @@ async def of_run(call: Call) -> Reply:
     return reply_json(body)
 
 
-async def _frames(call: Call, run: Run, after: int, types: list[str]) -> AsyncIterator[bytes]:
+async def _frames(call: Call, run: Run, after: int, types: list[str]) -> AsyncGenerator[bytes]:
     yield HELLO
-    async for batch in call.core.runs.follow(run, after=after, types=types):
-        yield b"".join([frame(envelope(each, run.thread_id), each.sequence) for each in batch]) or SIGN_OF_LIFE
+    async with aclosing(call.core.runs.follow(run, after=after, types=types)) as batches:
+        async for batch in batches:
+            yield b"".join([frame(envelope(each, run.thread_id), each.sequence) for each in batch]) or SIGN_OF_LIFE
 
 
 def wants_stream(call: Call) -> bool:
@@ -75,7 +77,39 @@ def _types(call: Call) -> list[str]:
     return types
 
 
+async def of_project(call: Call) -> Reply:
+    """Events of all runs in the order of their commit, behind a cursor, as a page or as a stream."""
+    feed, project_id, query = call.core.feed, call.project.project_id, call.query()
+    cursor = query.get("cursor", query.get("after", call.header("last-event-id")))
+    after, types = await feed.position_of(project_id, cursor), _types(call)
+    if wants_stream(call):
+        return Stream(HTTPStatus.OK, _project_frames(call, after, types), media_type=MEDIA_TYPE, headers=HEADERS)
+    limit = whole_number(query.get("limit"), "limit", least=1, most=EVENTS_PAGE, default=EVENTS_PAGE)
+    batch = await feed.page(project_id, after=after, limit=limit, types=types)
+    position = feed.cursor(project_id, batch.position)
+    items = [envelope(each, await feed.thread_of(each.run_id)) for each in batch.events]
+    body: dict[str, Any] = {"items": items, "nextAfter": position}
+    if batch.is_full:
+        body["nextCursor"] = position
+    return reply_json(body)
+
+
+async def _project_frames(call: Call, after: int, types: list[str]) -> AsyncGenerator[bytes]:
+    feed, project_id = call.core.feed, call.project.project_id
+    yield HELLO
+    async with aclosing(feed.follow(project_id, after=after, types=types)) as batches:
+        async for batch in batches:
+            frames = [
+                frame(envelope(each, await feed.thread_of(each.run_id)), feed.cursor(project_id, each.position))
+                for each in batch.events
+            ]
+            is_behind = not batch.events or batch.events[-1].position != batch.position
+            frames.append(position_frame(feed.cursor(project_id, batch.position)) if is_behind else b"")
+            yield b"".join(frames)
+
+
 ENDPOINTS = [
+    Endpoint(method="GET", path="/v1/events", scope="runs:read", handler=of_project, summary="A project's events"),
     Endpoint(
         method="GET", path="/v1/runs/{run_id}/events", scope="runs:read", handler=of_run, summary="A run's events"
     ),

@@ -15,8 +15,9 @@ from ringback.api.run_requests import RunRequest, start_request
 from ringback.domain.errors import DependencyError, Flaw, IllegalTransitionError, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status
+from ringback.services.family import family
 from ringback.services.starting import Started
-from ringback.views.runs import attempts_of, created, link, run_in_full, run_in_list
+from ringback.views.runs import attempts_of, created, link, run_in_full, run_in_list, tree as tree_of
 
 REASON_MAX = 500
 
@@ -139,6 +140,12 @@ async def links(call: Call) -> Reply:
     return reply_json({"items": [link(each) for each in await call.core.runs.links(run)]})
 
 
+async def tree(call: Call) -> Reply:
+    """The run with its descendants."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    return reply_json(tree_of(await family(call.core.store, run)))
+
+
 async def replay(call: Call) -> Reply:
     """What users see of the run, rebuilt from its events, and whether it equals what the ledger shows."""
     run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
@@ -172,6 +179,7 @@ ENDPOINTS = [
     Endpoint(method="POST", path=f"{_AT}/continue", scope="runs:write", handler=go_on, summary="Continue a run"),
     Endpoint(method="GET", path=f"{_AT}/attempts", scope="runs:read", handler=attempts, summary="A run's attempts"),
     Endpoint(method="GET", path=f"{_AT}/links", scope="runs:read", handler=links, summary="A run's links"),
+    Endpoint(method="GET", path=f"{_AT}/tree", scope="runs:read", handler=tree, summary="A run and its descendants"),
     Endpoint(
         method="GET",
         path=f"{_AT}/replay",

@@ -130,6 +130,19 @@ class Access:
         self._known[digest] = found = (principal, row["expires_at"], row["last_used_at"] or 0)
         return found
 
+    def allow(self, principal: Principal, scope: str) -> None:
+        """Raises ForbiddenError: the token lacks the scope."""
+        if scope not in principal.scopes:
+            raise ForbiddenError(scope)
+
+    def visible(self, principal: Principal) -> list[Project]:
+        """The projects that the caller may name, by slug."""
+        return [
+            self._projects[slug]
+            for slug in sorted(self._projects)
+            if principal.project_id in (None, self._projects[slug].project_id)
+        ]
+
     def authorize(self, principal: Principal, scope: str, project: str | None = None) -> Project:
         """The project that the request is about, if the caller may do there what `scope` names.
 
@@ -141,8 +154,7 @@ class Access:
             NotFoundError: no such project, or not the caller's.
             ProjectRequiredError: none is named, and more than one is possible.
         """
-        if scope not in principal.scopes:
-            raise ForbiddenError(scope)
+        self.allow(principal, scope)
         if project is not None:
             found = self._projects.get(project)
             if found is None or principal.project_id not in (None, found.project_id):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
+from ringback.domain.admission import pool_of
 from ringback.domain.definitions import POOL
 from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.ids import ProjectId
@@ -41,6 +43,17 @@ class Queues:
         await self.store.commit(lambda desk: desk.write("delete_pause", {"project_id": project_id, "pool": pool}))
         self.claims.paused.discard((project_id, pool))
         self.bells.ring_all()
+
+    async def counts(self, project_id: ProjectId) -> dict[str, tuple[int, int]]:
+        """How many runs wait for a slot and how many attempts are under way, by pool."""
+        waiting: Counter[str] = Counter()
+        held: Counter[str] = Counter()
+        for row in await self.store.reads.rows("count_ready", {"project_id": project_id}):
+            waiting[pool_of(row["lane"])] += row["runs"]
+        for (owner, lane), count in (await self.store.reads.held()).items():
+            if owner == project_id:
+                held[pool_of(lane)] += count
+        return {pool: (waiting[pool], held[pool]) for pool in waiting | held}
 
     async def list(self, project_id: ProjectId) -> list[Row]:
         """Paused pools `{project_id, pool, since, paused_by}`."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from ringback.domain.errors import JobCancelledError, NotFinishedError
+from ringback.domain.errors import InvalidCursorError, JobCancelledError, NotFinishedError
 from ringback.domain.events import StoredEvent
 from ringback.domain.replay import StreamDigest, canonical, digest_of, project, projection_of
 from ringback.domain.runs import Run
@@ -16,8 +16,8 @@ from ringback.services.pages import read_cursor, write_cursor
 
 PAGE_BYTES = 64 * 1024
 PAGE_BYTES_MAX = 4 * 1024 * 1024
-_EVENTS = 200
-_PARTS = ("artifact.updated", "output.chunk")
+_EVENTS = 50
+_PARTS = ("artifact.updated", "output.chunk", "output.dropped")
 _STREAMS = ("stdout", "stderr")
 _BORN_WITH = ("depends_on", "rerun_of")  # relations that a run has from its creation, not by what its work did
 
@@ -29,6 +29,7 @@ class ResultPage:
     Attributes:
         items: items of the pages that the work published; None when there are none on this page.
         output: captured output, both streams as they came; bytes, because nothing says that it is text.
+        dropped: bytes of output that were not kept, because the cap was reached.
         value: the body of the final result, on the last page.
         next_cursor: None on the last page.
     """
@@ -36,8 +37,93 @@ class ResultPage:
     run: Run
     items: list[Any] | None
     output: bytes
+    dropped: int
     value: dict[str, Any] | None
     next_cursor: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Behind event `sequence`, and behind `skip` bytes of the next chunk."""
+
+    sequence: int = 0
+    skip: int = 0
+
+
+@dataclass(slots=True)
+class _Part:
+    """A page while it is put together."""
+
+    end: _Place
+    items: list[Any] = field(default_factory=list)
+    output: bytearray = field(default_factory=bytearray)
+    chunks: list[tuple[int, int]] = field(default_factory=list)  # events whose bytes are in `output`, with their sizes
+    dropped: int = 0
+    size: int = 0
+    has_more: bool = False
+
+    def take(self, event: StoredEvent, max_bytes: int) -> bool:
+        """Add an event, or as much of it as fits; whether there may be room for more."""
+        if event.data is None:
+            return self._take_whole(event, max_bytes)
+        data = event.data[self.end.skip :]
+        room = max_bytes - self.size
+        if room <= 0:
+            self.has_more = True
+            return False
+        taken = data[:room]
+        self.output += taken
+        self.size += len(taken)
+        self.chunks.append((event.sequence, len(taken)))
+        self.has_more = len(taken) < len(data)
+        self.end = _Place(event.sequence - 1, self.end.skip + len(taken)) if self.has_more else _Place(event.sequence)
+        return not self.has_more
+
+    def _take_whole(self, event: StoredEvent, max_bytes: int) -> bool:
+        size = len(canonical(event.body))
+        if self.size and self.size + size > max_bytes:
+            self.has_more = True
+            return False
+        self.items.extend(event.body.get("items", ()))
+        self.dropped += event.body.get("bytes", 0)
+        self.size += size
+        self.end = _Place(event.sequence)
+        self.chunks.clear()  # what lies before it is not cut any more
+        return True
+
+    def end_on_text(self, begin: _Place) -> _Place:
+        """Give back what follows the last line end, or at least half a character, and say where the page now ends."""
+        movable = sum(size for _, size in self.chunks)
+        surplus = _surplus(bytes(self.output[len(self.output) - movable :]), is_cut=self.has_more)
+        if not surplus:
+            return self.end
+        del self.output[len(self.output) - surplus :]
+        while surplus >= self.chunks[-1][1]:
+            surplus -= self.chunks.pop()[1]
+        sequence, size = self.chunks[-1]
+        skipped = begin.skip if sequence == begin.sequence + 1 else 0
+        return _Place(sequence - 1, skipped + size - surplus) if surplus else _Place(sequence)
+
+
+def _surplus(output: bytes, *, is_cut: bool) -> int:
+    """How many bytes at the end of a page are better read with the next one; never all of them."""
+    if is_cut and (line_end := output.rfind(b"\n")) >= 0:
+        return len(output) - line_end - 1
+    for back in range(1, min(4, len(output))):
+        byte = output[-back]
+        if byte >= 0xC0:  # the first byte of a character that takes more bytes than are here
+            return back if back < (2 if byte < 0xE0 else 3 if byte < 0xF0 else 4) else 0
+        if byte < 0x80:
+            return 0
+    return 0
+
+
+def _place_in(cursor: str, run: Run) -> _Place:
+    text = str(read_cursor(cursor, {"result": run.run_id}))
+    sequence, _, skip = text.partition(".")
+    if not (sequence.isdigit() and skip.isdigit()) or int(sequence) > run.event_sequence:
+        raise InvalidCursorError("cursor", "not a cursor of this result")
+    return _Place(int(sequence), int(skip))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -49,7 +135,9 @@ class Results:
     async def page(
         self, run: Run, *, cursor: str | None = None, max_bytes: int = PAGE_BYTES, is_partial: bool = False
     ) -> ResultPage:
-        """A part of the result of about `max_bytes`, never empty while there is more.
+        """A part of the result of at most `max_bytes` bytes of output, never empty while there is more.
+
+        A part ends with a line where it can, and never within a character, so that parts may be read as text one by one.
 
         Raises:
             NotFinishedError: it is under way, and a partial result was not asked for.
@@ -60,31 +148,27 @@ class Results:
             raise NotFinishedError(run.run_id)
         if run.status is Status.CANCELED and not is_partial:
             raise JobCancelledError(run.run_id)
-        query = {"result": run.run_id}
-        after = 0 if cursor is None else int(read_cursor(cursor, query))
-        parts, is_last = await self._parts(run, after, max(1, min(max_bytes, PAGE_BYTES_MAX)))
-        items = [item for part in parts if part.data is None for item in part.body.get("items", ())]
-        is_last = is_last and run.is_terminal
+        begin = _Place() if cursor is None else _place_in(cursor, run)
+        part = await self._part(run, begin, max(1, min(max_bytes, PAGE_BYTES_MAX)))
+        is_last = run.is_terminal and not part.has_more
+        end = part.end if is_last else part.end_on_text(begin)
         return ResultPage(
             run=run,
-            items=items or None,
-            output=b"".join(part.data for part in parts if part.data is not None),
+            items=part.items or None,
+            output=bytes(part.output),
+            dropped=part.dropped,
             value=await self.value(run) if is_last else None,
-            next_cursor=None if is_last else write_cursor(parts[-1].sequence if parts else after, query),
+            next_cursor=None if is_last else write_cursor(f"{end.sequence}.{end.skip}", {"result": run.run_id}),
         )
 
-    async def _parts(self, run: Run, after: int, max_bytes: int) -> tuple[list[StoredEvent], bool]:
-        """Events that fit, and whether they are the last."""
-        parts: list[StoredEvent] = []
-        size, position = 0, after
+    async def _part(self, run: Run, begin: _Place, max_bytes: int) -> _Part:
+        part, position = _Part(end=begin), begin.sequence
         while found := await self.store.reads.events(run.run_id, after=position, limit=_EVENTS, types=_PARTS):
             for event in found:
-                size += len(event.data) if event.data is not None else len(str(event.body))
-                if parts and size > max_bytes:
-                    return parts, False
-                parts.append(event)
+                if not part.take(event, max_bytes):
+                    return part
                 position = event.sequence
-        return parts, True
+        return part
 
     async def value(self, run: Run) -> dict[str, Any] | None:
         """The body of the run's result, `{result?, exitCode?, signal?, error?}`; None when it has none."""
@@ -92,15 +176,6 @@ class Results:
             return None
         found = await self.store.reads.events(run.run_id, after=run.result_sequence - 1, limit=1)
         return dict(found[0].body) if found else None
-
-    async def output(self, run: Run, *, after: int = 0, streams: Sequence[str] = _STREAMS) -> list[StoredEvent]:
-        """The next chunks (`body.stream`, `body.offset`, `data`) behind event `after`, about 64 kB each; empty at the end."""
-        found = await self.store.reads.events(
-            run.run_id, after=after, limit=50, types=("output.chunk", "output.dropped")
-        )
-        return [event for event in found if event.body["stream"] in streams] or (
-            await self.output(run, after=found[-1].sequence, streams=streams) if found else []
-        )
 
     async def replay(self, run: Run) -> tuple[bool, dict[str, Any]]:
         """Rebuild what users see from events and input; whether it equals the ledger's own rows, and what it is."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,7 +158,7 @@ class Runs:
             raise InvalidCursorError("after", f"this run has the positions 0 to {run.event_sequence}")
         return await self.store.reads.events(run.run_id, after=after, limit=limit, types=types)
 
-    async def follow(self, run: Run, *, after: int, types: Sequence[str] = ()) -> AsyncIterator[list[StoredEvent]]:
+    async def follow(self, run: Run, *, after: int, types: Sequence[str] = ()) -> AsyncGenerator[list[StoredEvent]]:
         """Events as they are committed, in batches, until the terminal one; an empty batch is a sign of life."""
         changed = asyncio.Event()
         stop = self.bells.watch(run.run_id, lambda _: changed.set())

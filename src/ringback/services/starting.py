@@ -7,7 +7,7 @@ request with the same key, however close behind, meets the first one's record on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.admission import lane_of
@@ -110,12 +110,13 @@ class Parent:
 
 @dataclass(slots=True, kw_only=True)
 class Starting:
-    """Creates runs."""
+    """Creates runs. `started` counts them since the process began."""
 
     store: Store
     tools: Tools
     ids: Ids
-    accepts: bool = field(default=True)
+    accepts: bool = True
+    started: int = 0
 
     async def start(
         self, project_id: ProjectId, owner: str, request: StartRequest, *, request_id: str, parent: Parent | None = None
@@ -151,7 +152,9 @@ class Starting:
             return Started(run, facts, False)
 
         needed = (*upstream, *((parent.run_id,) if parent else ()))
-        return await self.store.commit(work, runs=needed, keys=(ref,) if ref else ())
+        started = await self.store.commit(work, runs=needed, keys=(ref,) if ref else ())
+        self.started += not started.is_replay
+        return started
 
     async def rerun(self, run: Run, owner: str, *, idempotency_key: str | None, request_id: str) -> Started:
         """Do a run again: same arguments, limits and priority, by the tool's current revision. See `start`."""

@@ -45,3 +45,8 @@ def _text_of(data: bytes) -> tuple[str, str]:
 def frame(body: dict[str, Any], event_id: str | int) -> bytes:
     """A message of a stream. JSON holds no raw line break, so one `data` line is enough."""
     return b"id: %b\ndata: %b\n\n" % (str(event_id).encode(), _encode(body))
+
+
+def position_frame(event_id: str) -> bytes:
+    """No message, but a place from which to go on: a sign of life that also moves a reader forward."""
+    return b"id: %b\n\n" % event_id.encode()

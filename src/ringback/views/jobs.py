@@ -70,6 +70,8 @@ def job_result(page: ResultPage) -> dict[str, Any]:
         body["items"] = page.items
     if page.output or page.items is None:
         body["output"] = clean_text(page.output)
+    if page.dropped:
+        body["output_dropped_bytes"] = page.dropped
     value = page.value or {}
     for name, key in (("result", "result"), ("exit_code", "exitCode"), ("signal", "signal"), ("error", "error")):
         if key in value:

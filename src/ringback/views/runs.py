@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringback.domain.ids import job_id_of
@@ -10,6 +10,7 @@ from ringback.domain.moments import rfc3339
 from ringback.domain.runs import Attempt, EndedAttempt, Run, RunFacts
 from ringback.domain.states import Status
 from ringback.ports.store import Link
+from ringback.services.family import Branch
 from ringback.services.runs import Details
 from ringback.views.moments import shown
 
@@ -28,6 +29,21 @@ def created(run: Run, facts: RunFacts, *, org_id: str) -> dict[str, Any]:
         "deadlineAt": shown(run.deadline_at),
     }
     return _present(facts_of_birth)
+
+
+def run_ref(run: Run) -> dict[str, str]:
+    """Which run, and how it stands."""
+    return {"runId": run.run_id, "jobId": job_id_of(run.run_id), "status": run.status.value}
+
+
+def tree(branch: Branch) -> dict[str, Any]:
+    """A run with its descendants; `truncated` where some are left out."""
+    body: dict[str, Any] = {"run": run_in_list(branch.run), "children": [tree(child) for child in branch.children]}
+    if branch.relation is not None:
+        body["relationType"] = branch.relation
+    if branch.is_cut:
+        body["truncated"] = True
+    return body
 
 
 def run_in_list(run: Run) -> dict[str, Any]:
@@ -113,7 +129,7 @@ def _frozen(run: Run, facts: RunFacts) -> dict[str, Any]:
         "contextId": facts.context_id,
         "requestId": facts.request_id,
         "input": facts.input,
-        "executionProfileSnapshot": facts.profile,
+        "executionProfileSnapshot": profile_shown(facts.profile),
         "runPolicySnapshot": facts.policy,
         "dependsOn": list(facts.depends_on),
         "runOn": "always" if run.runs_always else None,
@@ -124,6 +140,11 @@ def _frozen(run: Run, facts: RunFacts) -> dict[str, Any]:
         "parentRunId": facts.parent_id,
         "parentRelation": facts.relation,
     }
+
+
+def profile_shown(profile: Mapping[str, Any]) -> dict[str, Any]:
+    """A profile with the names of its environment; the values are the operator's."""
+    return {**profile, "env": sorted(profile["env"])} if "env" in profile else dict(profile)
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:

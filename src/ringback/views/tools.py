@@ -1,4 +1,4 @@
-"""Tools, workers and queues on the run surface (camelCase)."""
+"""Tools, workers, queues and projects on the run surface (camelCase)."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from typing import Any
 from ringback.domain.json_values import escape
 from ringback.domain.moments import rfc3339
 from ringback.domain.sessions import Session
+from ringback.services.access import Project
 from ringback.services.tools import Tool, ToolChange
+from ringback.views.runs import profile_shown
 
 
 def tool(each: Tool) -> dict[str, Any]:
     """A tool as its released definition has it. Environment values are the operator's and are shown by name only."""
-    definition = dict(each.definition)
-    profile = dict(definition.get("profile") or {})
-    if "env" in profile:
-        profile["env"] = sorted(profile["env"])
-    definition["profile"] = profile
-    definition.setdefault("description", "")
-    definition.setdefault("inputSchema", {"type": "object"})
-    definition.setdefault("mode", "job")
-    return {"resourceId": each.resource_id, "revisionId": each.revision_id, "channel": each.channel, **definition}
+    return {
+        "resourceId": each.resource_id,
+        "revisionId": each.revision_id,
+        "channel": each.channel,
+        "description": "",
+        "inputSchema": {"type": "object"},
+        "mode": "job",
+        **each.definition,
+        "profile": profile_shown(each.definition.get("profile") or {}),
+    }
 
 
 def change(each: ToolChange) -> dict[str, Any]:
@@ -71,11 +74,16 @@ def worker(session: Session, held: int) -> dict[str, Any]:
     }
 
 
-def queue(pool: str, pause: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A pool of a project."""
-    body: dict[str, Any] = {"pool": pool, "paused": pause is not None}
+def queue(pool: str, pause: Mapping[str, Any] | None, waiting: int, held: int) -> dict[str, Any]:
+    """A pool of a project: runs that wait for a slot, attempts under way, and since when nothing is handed out."""
+    body: dict[str, Any] = {"pool": pool, "paused": pause is not None, "waiting": waiting, "held": held}
     if pause is not None:
         body["pausedSince"] = rfc3339(pause["since"])
         if pause["paused_by"] is not None:
             body["pausedBy"] = pause["paused_by"]
     return body
+
+
+def project(each: Project) -> dict[str, str]:
+    """A project that the caller may name."""
+    return {"projectId": each.project_id, "orgId": each.org_id, "slug": each.slug, "name": each.name}
