@@ -27,6 +27,7 @@ from ringback.cli.plan import Plan
 from ringback.client.embedded import probe
 from ringback.settings.connection import recorded_server
 
+ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 READY_WITHIN_S = 30.0
 WORKER_WITHIN_S = 10.0
 LOOK_EVERY_S = 0.05
@@ -129,7 +130,7 @@ class Supervisor:
 
     def run(self) -> int:
         """Serve until told to stop. Returns the exit code."""
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for number in ENDS:
             signal.signal(number, self._heard)
         if self._plan.until_stdin_closes:
             threading.Thread(target=self._watch_stdin, name="stdin", daemon=True).start()
@@ -143,6 +144,8 @@ class Supervisor:
         except BaseException:
             self._drain()
             raise
+        for number in ENDS:
+            signal.signal(number, signal.SIG_IGN)  # all is over; one more must not change how it ended
         return ended
 
     def _begin(self) -> int | None:

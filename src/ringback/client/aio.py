@@ -4,7 +4,7 @@ It mirrors `sync` line by line; the only difference is who waits.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any, Protocol, TypeVar
 
 from ringback.client.exchange import Answer, Emit, Flow, LostError, Open, Pause, Read, Request, Send, Step, Steps
@@ -57,7 +57,7 @@ class AsyncDriver:
         finally:
             await performer.close()
 
-    async def iterate(self, steps: Steps[None]) -> AsyncIterator[Any]:
+    async def iterate(self, steps: Steps[None]) -> AsyncGenerator[Any, None]:
         """What an operation emits, as it comes; leaving early closes the connection."""
         performer, flow = _Performer(self.wire), Flow(steps)
         try:

@@ -1,7 +1,7 @@
 """The asyncio client: the same operations as `blocking`, awaited."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from types import TracebackType
@@ -119,7 +119,7 @@ class AsyncRingback:
 
     def jobs(
         self, *, status: str | None = None, tool: str | None = None, limit: int | None = None
-    ) -> AsyncIterator[JobSnapshot]:
+    ) -> AsyncGenerator[JobSnapshot, None]:
         """Jobs, newest first; further pages are fetched as they are needed."""
         filters = {"status": status, "tool": tool}
         return self.driver.iterate(operations.jobs(self.link, filters, limit))
@@ -217,7 +217,7 @@ class AsyncJob:
         """The whole result. Raises `NotFinishedError` while it is active (unless `partial`), `JobCancelledError`."""
         return await self._client.driver.run(operations.result(self._link, self.id, partial=partial))
 
-    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> AsyncIterator[JobResult]:
+    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> AsyncGenerator[JobResult, None]:
         """The result page by page, each at most about `max_bytes` long."""
         return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
 
@@ -230,7 +230,7 @@ class AsyncJob:
             ]
         )
 
-    def events(self, *, after: int = 0) -> AsyncIterator[Event]:
+    def events(self, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
         return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
 

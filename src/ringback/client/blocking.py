@@ -1,8 +1,9 @@
 """The blocking client that scripts use. Each method is one operation; what it does is written in `operations`."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
+from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -49,18 +50,20 @@ class Ringback:
         self.connection = find_connection(url=url, token=token, project=project, data=data)
         self.link = link_to(self.connection, retry)
         self._driver = None if wire is None else Driver(wire)
+        self._making = Lock()
         self._server: PrivateServer | None = None
 
     @property
     def driver(self) -> Driver:
         """What carries out the operations of `ringback.client.operations`."""
-        if self._driver is None:
-            if self.link.url is None:
-                raise UnreachableError(None, NO_SERVER)
-            from ringback.client.wires import HttpxWire
+        with self._making:  # two threads must not open two wires, of which one would be forgotten
+            if self._driver is None:
+                if self.link.url is None:
+                    raise UnreachableError(None, NO_SERVER)
+                from ringback.client.wires import HttpxWire
 
-            self._driver = Driver(HttpxWire(self.link.url))
-        return self._driver
+                self._driver = Driver(HttpxWire(self.link.url))
+            return self._driver
 
     def start(
         self,
@@ -120,7 +123,7 @@ class Ringback:
 
     def jobs(
         self, *, status: str | None = None, tool: str | None = None, limit: int | None = None
-    ) -> Iterator[JobSnapshot]:
+    ) -> Generator[JobSnapshot, None, None]:
         """Jobs, newest first; further pages are fetched as they are needed."""
         filters = {"status": status, "tool": tool}
         return self.driver.iterate(operations.jobs(self.link, filters, limit))
@@ -216,7 +219,7 @@ class Job:
         """The whole result. Raises `NotFinishedError` while it is active (unless `partial`), `JobCancelledError`."""
         return self._client.driver.run(operations.result(self._link, self.id, partial=partial))
 
-    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> Iterator[JobResult]:
+    def pages(self, *, max_bytes: int | None = None, partial: bool = False) -> Generator[JobResult, None, None]:
         """The result page by page, each at most about `max_bytes` long."""
         return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
 
@@ -224,7 +227,7 @@ class Job:
         """What it wrote so far, exactly: `stdout`, `stderr`, or the readable mix of both."""
         return b"".join(self._client.driver.iterate(operations.output(self._link, self.id, stream=stream)))
 
-    def events(self, *, after: int = 0) -> Iterator[Event]:
+    def events(self, *, after: int = 0) -> Generator[Event, None, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
         return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
 
