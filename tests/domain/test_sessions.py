@@ -12,8 +12,8 @@ from tests.builders import NOON, session
 
 
 def test_a_beat_renews_the_lease() -> None:
-    renewed = beat(session(lease_until=NOON + 1), now=NOON, lease=9 * SECOND)
-    assert (renewed.heartbeat_at, renewed.lease_until) == (NOON, NOON + 9 * SECOND)
+    renewed = beat(session(lease_until=NOON + 2), now=NOON + 1, lease=9 * SECOND)
+    assert (renewed.heartbeat_at, renewed.lease_until) == (NOON + 1, NOON + 1 + 9 * SECOND)
 
 
 @pytest.mark.parametrize("now", [NOON, NOON + 1])
