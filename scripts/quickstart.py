@@ -19,7 +19,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +29,7 @@ TOOL = "test"
 PORT = 7878
 READY_WITHIN_S = 60
 STOPPED_WITHIN_S = 30
+AT_ONCE_WITHIN_S = 5
 ENDED_AS_EXPECTED = {0, 1}  # exit codes of `ringback run`: done, failed
 
 
@@ -37,7 +38,7 @@ class QuickstartError(Exception):
 
 
 class Local:
-    """The `ringback` command on one data folder, run in the example's folder with this environment's programs first."""
+    """The `ringback` command on one data folder, with this environment's programs first."""
 
     def __init__(self, data: Path) -> None:
         self.data = data
@@ -48,14 +49,15 @@ class Local:
             self._environment.pop(name, None)
 
     def call(self, *arguments: str) -> int:
+        """The exit code of a command in the example's folder, whose output the user sees."""
         return subprocess.run(self._command(arguments), cwd=PROJECT, env=self._environment, check=False).returncode
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
-        """A process of its own group, so that Ctrl-C reaches it through us and in our order."""
+        """A process of its own group, so that Ctrl-C reaches it through us and in our order; it logs to a file."""
         with self.log.open("wb") as log:
             return subprocess.Popen(
                 self._command(arguments),
-                cwd=PROJECT,
+                cwd=self.data,  # not the example's folder: its tools are registered before our eyes
                 env=self._environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
@@ -81,15 +83,17 @@ def main() -> int:
     parser.add_argument("--once", action="store_true", help="stop after the run")
     is_once = parser.parse_args().once
     local = Local(Path(os.environ.get("RINGBACK_DATA") or ROOT / ".ringback").expanduser().absolute())
-    local.data.mkdir(parents=True, exist_ok=True)
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+    local.data.mkdir(mode=0o700, parents=True, exist_ok=True)
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # also where a shell started us with Ctrl-C ignored
+    for ending in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(ending, lambda *_: sys.exit(0))
     try:
         with serving(local) as (url, process):
             do_one_run(local)
             if is_once:
                 return 0
             say_what_is_next(local, url)
-            return process.wait() if process else 0
+            return wait_for_its_end(local, process)
     except QuickstartError as error:
         print(f"make run: {error}", file=sys.stderr)
         return 1
@@ -140,15 +144,24 @@ def wait_until_ready(local: Local, process: subprocess.Popen[bytes]) -> str:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
+    """Let it drain; a second Ctrl-C, or too long a wait, makes it end at once."""
     if process.poll() is not None:
         return
     say("stopping server and worker")
-    process.terminate()
-    try:
-        process.wait(STOPPED_WITHIN_S)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    for within_s in (STOPPED_WITHIN_S, AT_ONCE_WITHIN_S):
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+            process.wait(within_s)
+            return
+    process.kill()
+    process.wait()
+
+
+def wait_for_its_end(local: Local, process: subprocess.Popen[bytes] | None) -> int:
+    if process is None:
+        return 0
+    code = process.wait()
+    raise QuickstartError(f"the server ended with exit code {code}; its log is {local.log}")
 
 
 def do_one_run(local: Local) -> None:
@@ -156,7 +169,7 @@ def do_one_run(local: Local) -> None:
     if code := local.call("apply"):
         raise QuickstartError(f"`ringback apply` ended with exit code {code}")
     say(f"one real run: ringback run {TOOL}   (one of its tests fails on purpose)")
-    code = local.call("run", TOOL)
+    code = local.call("run", TOOL, "--output")
     if code not in ENDED_AS_EXPECTED:
         raise QuickstartError(f"the run did not end as it should: `ringback run` ended with exit code {code}")
 
