@@ -23,7 +23,7 @@ from ringback.worker.channel import NotAllowedError, RefusedError
 from ringback.worker.connection import Address
 from ringback.worker.link import Link
 from ringback.worker.messages import PROTOCOL_VERSION
-from ringback.worker.offers import capabilities, offers
+from ringback.worker.offers import capabilities, offers, unserved
 from ringback.worker.settings import WorkerSettings
 from ringback.worker.slots import Slots
 from ringback.worker.supervisor import Supervisor
@@ -70,6 +70,8 @@ class Life:
         self, settings: WorkerSettings, runtimes: Sequence[Runtime], definitions: Sequence[Mapping[str, Any]]
     ) -> None:
         """`definitions` are the function tools that the worker brings."""
+        for name, pool in unserved(settings.pools, definitions).items():
+            _log.warning("a function's runs go to a pool that is not served here", extra={"tool": name, "pool": pool})
         self._settings = settings
         self._outbox = Outbox()
         self._slots = Slots(settings.slots)

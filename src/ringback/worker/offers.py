@@ -27,6 +27,13 @@ def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> li
     return sorted({f"{pool}/{need}" for pool in pools for need in needs})
 
 
+def unserved(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """The functions whose runs go to a pool that this worker doesn't serve, each with that pool."""
+    homes = {str(each["name"]): str(each.get("profile", {}).get("pool", "default")) for each in definitions}
+    served = set(pools)
+    return {name: pool for name, pool in homes.items() if pool not in served}
+
+
 def capabilities() -> list[dict[str, str]]:
     """The capability descriptors of this worker."""
     native = [{"surface": "core", "name": name, "supportLevel": "native"} for name in _NATIVE]
