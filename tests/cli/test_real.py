@@ -145,6 +145,8 @@ def test_logs_are_readable_or_raw(rb: Living) -> None:
     raw = rb("logs", job_id, "--raw").out
     assert "\x1b[32mgreen" in raw
     assert rb("logs", job_id, "-f").out == text
+    assert rb("logs", job_id, "-f", "--tail", "2").out == "1998\n1999\n"
+    assert rb("logs", job_id, "--tail", "0").out == rb("logs", job_id, "-f", "--tail", "0").out == ""
     assert rb("logs", job_id, "-f", "--raw", "--stream", "stdout").out == raw
     assert rb("logs", job_id, "--stream", "stderr").out == ""
     lines = rb("logs", job_id, "--json").lines

@@ -8,7 +8,7 @@ import pytest
 from ringback.cli.arguments import ArgumentError, read_arguments
 from ringback.cli.moments import lasted, local, parse_not_before, relative, seconds_of
 from ringback.cli.notice import completion, neutral
-from ringback.cli.output import LINE_BYTES_MAX, Reader, last_lines
+from ringback.cli.output import LINE_BYTES_MAX, Reader
 from ringback.cli.terminal import plain
 from ringback.client.records import job_snapshot
 
@@ -179,9 +179,3 @@ def test_output_is_shown_in_whole_lines_of_each_stream() -> None:
 def test_output_is_readable_whatever_was_written() -> None:
     assert shown(("o", b"1%\r2%\r\x1b[32m100%\x1b[0m\ndone\xff\n")) == "100%\ndone\ufffd\n"
     assert shown(("o", b"x" * (LINE_BYTES_MAX + 1)), ("o", b"y\n")).replace("x", "") == "y\n"
-
-
-@pytest.mark.parametrize(("count", "left"), [(0, b""), (1, b"c"), (2, b"b\nc"), (9, b"a\nb\nc")])
-def test_the_last_lines(count: int, left: bytes) -> None:
-    assert last_lines(b"a\nb\nc", count) == left
-    assert last_lines(b"a\nb\nc\n", count) == (left + b"\n" if left else b"")

@@ -18,6 +18,7 @@ from ringback.client import (
 )
 from ringback.client.exchange import Answer, Link
 from ringback.client.operations import events, output, wait
+from ringback.client.requests import Output
 from ringback.client.sync import Driver
 from tests.client.scripted import END, ScriptedWire, event, job, lost, ok, problem, sse, stream
 
@@ -213,5 +214,11 @@ def test_output_goes_on_at_the_byte_where_it_broke() -> None:
     wire = ScriptedWire(stream(b"abc", lost()), stream(b"\xff", b"e"))
     link = Link("http://h")
     driver = Driver(wire, lambda seconds: None)
-    assert b"".join(driver.iterate(output(link, "r1", stream="stdout"))) == b"abc\xffe"
+    assert b"".join(driver.iterate(output(link, "r1", Output("stdout")))) == b"abc\xffe"
     assert wire.asked[1].query == {"stream": "stdout", "offset": "3"}
+
+
+def test_readable_output_that_breaks_is_not_begun_twice() -> None:
+    driver = Driver(ScriptedWire(stream(lost()), stream(b"abc", lost())), lambda seconds: None)
+    with pytest.raises(UnreachableError):
+        list(driver.iterate(output(Link("http://h"), "r1", Output(is_text=True))))

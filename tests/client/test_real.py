@@ -138,6 +138,9 @@ def test_large_output_comes_in_pages(client: Ringback) -> None:
     pages = list(job.pages(max_bytes=1000))
     assert "".join(page.output for page in pages) == job.result().output
     assert job.output().endswith(b"1998\n1999\n")
+    assert job.output(tail=1) == b"1999\n"
+    assert job.text().startswith("green\n100%\n0\n")
+    assert job.text(tail=2) == "1998\n1999\n"
 
 
 def test_tools_and_workers_are_listed(client: Ringback) -> None:
@@ -155,6 +158,7 @@ async def test_the_async_client_does_the_same(rb: Living) -> None:
         assert (await job.wait(30)).status == "done"
         assert (await job.result()).output == "hello\n"
         assert await job.output() == b"hello\n"
+        assert await job.text() == "hello\n"
         assert [page.status async for page in job.pages()] == ["done"]
         assert job.id in {found.job_id async for found in client.jobs(limit=50)}
         assert (await job.replay()).is_identical

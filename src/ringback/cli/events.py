@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from ringback.cli.jobs import JobArgument
-from ringback.cli.logs import events_so_far
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
+from ringback.client import operations
 from ringback.client.records import Event
 
 DETAIL_MAX = 160
@@ -24,7 +24,8 @@ def events(
 ) -> None:
     """Print a job's events. With --json: JSON lines, each event with its envelope."""
     handle = session.client.job(job)
-    found: Iterable[Event] = handle.events(after=after) if follow else events_so_far(session, handle, after)
+    so_far = operations.events_so_far(session.link, job, after=after)
+    found: Iterable[Event] = handle.events(after=after) if follow else session.run(so_far)
     for event in found:
         if session.out.json_mode:
             session.out.record(event.raw)

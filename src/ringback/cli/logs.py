@@ -6,10 +6,13 @@ from typing import Annotated
 import typer
 
 from ringback.cli.jobs import JobArgument
-from ringback.cli.output import Reader, last_lines
+from ringback.cli.output import Reader
 from ringback.cli.session import Session, connected
+from ringback.cli.terminal import plain
+from ringback.client import operations
 from ringback.client.blocking import Job
 from ringback.client.records import Event
+from ringback.client.requests import Output
 
 
 @connected(patient=True)
@@ -25,60 +28,51 @@ def logs(
     handle = session.client.job(job)
     if session.out.json_mode:
         _as_records(session, handle, stream, follow)
-        return
-    position = 0
-    if not follow or tail is not None:
-        if follow:
-            position = _last_sequence(session, handle)
-        written = handle.output(stream)
-        _show(written if tail is None else last_lines(written, tail), raw)
-    if follow:
-        _follow(handle, stream, raw, position)
+    elif follow:
+        _follow(session, handle, stream, raw, tail)
+    elif tail != 0:
+        _print_so_far(session, job, Output(stream, tail, is_text=not raw))
 
 
-def _show(written: bytes, raw: bool) -> None:
-    if raw:
-        sys.stdout.buffer.write(written)
-    else:
-        reader = Reader(sys.stdout.write)
-        reader.feed("", written)
+def _print_so_far(session: Session, job: str, wanted: Output) -> None:
+    """Bytes for bytes: the server made it readable, if that was asked for."""
+    for piece in session.client.driver.iterate(operations.output(session.link, job, wanted)):
+        sys.stdout.buffer.write(piece)
+    sys.stdout.buffer.flush()
+
+
+def _follow(session: Session, job: Job, stream: str | None, raw: bool, tail: int | None) -> None:
+    """From the beginning, or from the last lines on, to the end of the job."""
+    reader, position = Reader(sys.stdout.write), 0
+    if tail is not None:
+        written, position = session.run(operations.last_lines(session.link, job.id, stream, max(tail, 1)))
+        _show(reader, "", written if tail else b"", raw)
         reader.end()
-    sys.stdout.flush()
-
-
-def _follow(job: Job, stream: str | None, raw: bool, after: int) -> None:
-    reader = Reader(sys.stdout.write)
-    for event in job.events(after=after):
-        chunk = event.output
-        if chunk is None or not _is_of(event, stream):
+    for event in job.events(after=position):
+        if not _is_of(event, stream):
             continue
-        if raw:
-            sys.stdout.buffer.write(chunk)
-        else:
-            reader.feed(str(event.data.get("stream")), chunk)
-        sys.stdout.flush()
+        if event.output is not None:
+            _show(reader, str(event.data.get("stream")), event.output, raw)
+        elif event.type == "output.dropped" and not raw:
+            reader.end()
+            print(f"[{event.data.get('bytes')} bytes of {plain(event.data.get('stream'))} were not kept]", flush=True)
     reader.end()
     sys.stdout.flush()
 
 
+def _show(reader: Reader, stream: str, written: bytes, raw: bool) -> None:
+    if raw:
+        sys.stdout.buffer.write(written)
+    else:
+        reader.feed(stream, written)
+    sys.stdout.flush()
+
+
 def _as_records(session: Session, job: Job, stream: str | None, follow: bool) -> None:
-    events = job.events() if follow else events_so_far(session, job)
+    events = job.events() if follow else session.run(operations.events_so_far(session.link, job.id))
     for event in events:
         if event.type in {"output.chunk", "output.dropped"} and _is_of(event, stream):
             session.out.record(event.raw)
-
-
-def events_so_far(session: Session, job: Job, after: int = 0) -> tuple[Event, ...]:
-    """The job's events up to now."""
-    from ringback.client.operations import events_so_far as operation
-
-    return session.run(operation(session.link, job.id, after=after))
-
-
-def _last_sequence(session: Session, job: Job) -> int:
-    from ringback.client.operations import run
-
-    return int(session.run(run(session.link, job.id)).get("eventSequence", 0))
 
 
 def _is_of(event: Event, stream: str | None) -> bool:

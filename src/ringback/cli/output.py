@@ -34,15 +34,3 @@ class Reader:
         for rest in self._rests.values():
             self._write(clean_text(rest) + "\n")
         self._rests = {}
-
-
-def last_lines(raw: bytes, count: int) -> bytes:
-    """The last `count` lines, an unfinished one included."""
-    if count <= 0:
-        return b""
-    end = len(raw) - 1 if raw.endswith(b"\n") else len(raw)
-    for _ in range(count):
-        end = raw.rfind(b"\n", 0, end)
-        if end < 0:
-            return raw
-    return raw[end + 1 :]

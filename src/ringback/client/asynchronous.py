@@ -221,14 +221,17 @@ class AsyncJob:
         """The result page by page, each at most about `max_bytes` long."""
         return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
 
-    async def output(self, stream: str | None = None) -> bytes:
-        """What it wrote so far, exactly: `stdout`, `stderr`, or the readable mix of both."""
-        return b"".join(
-            [
-                piece
-                async for piece in self._client.driver.iterate(operations.output(self._link, self.id, stream=stream))
-            ]
-        )
+    async def output(self, stream: str | None = None, *, tail: int | None = None) -> bytes:
+        """What it wrote so far, exactly: `stdout`, `stderr`, or both as they came; with `tail` only the last lines."""
+        return b"".join([piece async for piece in self._pieces(requests.Output(stream, tail))])
+
+    async def text(self, stream: str | None = None, *, tail: int | None = None) -> str:
+        """The same as a person would read it: no terminal control, redrawn lines settled, bytes that are no UTF-8 replaced."""
+        pieces = [piece async for piece in self._pieces(requests.Output(stream, tail, is_text=True))]
+        return b"".join(pieces).decode(errors="replace")
+
+    def _pieces(self, wanted: requests.Output) -> AsyncGenerator[bytes, None]:
+        return self._client.driver.iterate(operations.output(self._link, self.id, wanted))
 
     def events(self, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""

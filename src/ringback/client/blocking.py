@@ -223,9 +223,16 @@ class Job:
         """The result page by page, each at most about `max_bytes` long."""
         return self._client.driver.iterate(operations.pages(self._link, self.id, max_bytes=max_bytes, partial=partial))
 
-    def output(self, stream: str | None = None) -> bytes:
-        """What it wrote so far, exactly: `stdout`, `stderr`, or the readable mix of both."""
-        return b"".join(self._client.driver.iterate(operations.output(self._link, self.id, stream=stream)))
+    def output(self, stream: str | None = None, *, tail: int | None = None) -> bytes:
+        """What it wrote so far, exactly: `stdout`, `stderr`, or both as they came; with `tail` only the last lines."""
+        return b"".join(self._pieces(requests.Output(stream, tail)))
+
+    def text(self, stream: str | None = None, *, tail: int | None = None) -> str:
+        """The same as a person would read it: no terminal control, redrawn lines settled, bytes that are no UTF-8 replaced."""
+        return b"".join(self._pieces(requests.Output(stream, tail, is_text=True))).decode(errors="replace")
+
+    def _pieces(self, wanted: requests.Output) -> Generator[bytes, None, None]:
+        return self._client.driver.iterate(operations.output(self._link, self.id, wanted))
 
     def events(self, *, after: int = 0) -> Generator[Event, None, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""

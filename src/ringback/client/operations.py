@@ -171,20 +171,30 @@ def replay(link: Link, run_id: str) -> Steps[records.Replay]:
     return records.Replay(bool(body.get("identical")), body.get("projection") or {})
 
 
-def output(link: Link, run_id: str, *, stream: str | None, offset: int = 0) -> Steps[None]:
-    """The raw bytes, piece by piece, resumed where a connection broke."""
-    failures = 0
+def output(link: Link, run_id: str, wanted: requests.Output) -> Steps[None]:
+    """What a job wrote so far, piece by piece. Raw bytes go on where a connection broke; other forms begin again, if they can."""
+    failures, offset = 0, 0
+    is_resumable = wanted.tail is None and not wanted.is_text
     while True:
-        yield from exchange(link, requests.output(link, run_id, stream=stream, offset=offset), opens=True)
+        yield from exchange(link, requests.output(link, run_id, wanted, offset=offset), opens=True)
         try:
             while piece := (yield Read()):
                 offset, failures = offset + len(piece), 0
                 yield Emit(piece)
         except LostError as lost:
+            if offset and not is_resumable:
+                raise UnreachableError(link.url, lost.detail) from lost
             failures += 1
             yield from _breathe(link, failures, lost.detail)
         else:
             return
+
+
+def last_lines(link: Link, run_id: str, stream: str | None, count: int) -> Steps[tuple[bytes, int]]:
+    """The last lines of what a job wrote so far, raw, and the sequence of the event up to which that reaches."""
+    answer = yield from exchange(link, requests.output(link, run_id, requests.Output(stream, count)))
+    sequence = answer.headers.get("etag", "").strip('"').partition("-")[0]
+    return answer.body, int(sequence) if sequence.isdigit() else 0
 
 
 def events_so_far(link: Link, run_id: str, *, after: int = 0) -> Steps[tuple[records.Event, ...]]:

@@ -51,6 +51,15 @@ class Start:
         return {"tool": self.tool, "arguments": dict(self.arguments)} | given
 
 
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Which part of what a job wrote, and in which form: raw bytes, or what a person would read, as UTF-8."""
+
+    stream: str | None = None
+    tail: int | None = None
+    is_text: bool = False
+
+
 def start(link: Link, job: Start) -> Request:
     """`POST /jobs`, always with a key: without one a lost answer could double the work."""
     key = uuid.uuid4().hex if job.idempotency_key is None else job.idempotency_key
@@ -97,10 +106,15 @@ def events(link: Link, run_id: str, *, after: int) -> Request:
     return _get(link, f"/v1/runs/{_segment(run_id)}/events", headers=headers, within_s=SILENCE_S)
 
 
-def output(link: Link, run_id: str, *, stream: str | None, offset: int) -> Request:
-    """`GET /v1/runs/{id}/output`: raw bytes from `offset` on."""
-    query = _given({"stream": stream, "offset": _number(offset or None)})
-    return _get(link, f"/v1/runs/{_segment(run_id)}/output", query, {"Accept": "*/*"})
+def output(link: Link, run_id: str, wanted: "Output", *, offset: int = 0) -> Request:
+    """`GET /v1/runs/{id}/output`, from byte `offset` of the raw bytes on."""
+    query = {
+        "stream": wanted.stream,
+        "tail": _number(wanted.tail),
+        "text": "1" if wanted.is_text else None,
+        "offset": _number(offset or None),
+    }
+    return _get(link, f"/v1/runs/{_segment(run_id)}/output", _given(query), {"Accept": "*/*"})
 
 
 def collection(link: Link, path: str, query: Mapping[str, str | None] | None = None) -> Request:
