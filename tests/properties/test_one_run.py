@@ -209,19 +209,17 @@ class OneRun(RuleBasedStateMachine):
         if self.run.status is Status.SUBMITTED and is_started:
             self.started(0, is_claimed=False)
 
-    @rule(
-        off=FENCES,
-        output=OUTPUT,
-        done=st.none() | st.integers(0, 2),
-        delivered=st.booleans(),
-        acknowledged=st.booleans(),
-    )
-    def appended(
-        self, off: int, output: list[tuple[str, bytes | int]], done: int | None, delivered: bool, acknowledged: bool
-    ) -> None:
-        events = tuple(_output(stream, what) for stream, what in output)
+    @rule(off=FENCES, output=OUTPUT, done=st.none() | st.integers(0, 2), number=st.none() | st.integers(1, 4))
+    def appended(self, off: int, output: list[tuple[str, bytes | int]], done: int | None, number: int | None) -> None:
+        is_repeated = number is not None and self.run.attempt is not None and number <= self.run.attempt.heard
+        before = len(self.events)
         progress = None if done is None else {"done": done}
-        self.obey(Append(self.fence(off), events, progress, delivered, acknowledged))
+        self.obey(Append(self.fence(off), tuple(_output(*each) for each in output), progress, number=number))
+        assert not (is_repeated and len(self.events) > before), "a report that comes twice is heard once"
+
+    @rule(off=FENCES, delivered=st.booleans(), acknowledged=st.booleans())
+    def evidence_came(self, off: int, delivered: bool, acknowledged: bool) -> None:
+        self.obey(Append(self.fence(off), (), None, delivered, acknowledged))
 
     @rule(off=FENCES, outcome=OUTCOMES, facts=SETTLED)
     def settled(self, off: int, outcome: AttemptOutcome, facts: dict[str, Any]) -> None:
