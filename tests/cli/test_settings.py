@@ -1,11 +1,13 @@
 """Settings: a flag beats a variable, a variable beats the file, and nobody is left guessing about a wrong one."""
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ringback.settings import ServerSettings, SettingsError, default_data_folder, find_connection, load_server_settings
+from ringback.settings.checking import Checked
 
 ENV = {"HOME": "/home-of-tests"}
 
@@ -52,6 +54,10 @@ def test_a_wrong_setting_is_told_in_one_line(tmp_path: Path, text: str, variable
 def test_variables_of_others_are_left_alone(tmp_path: Path) -> None:
     assert loaded(tmp_path, RINGBACK_URL="x", RINGBACK_TOKEN="t", RINGBACK_PROJECT="p").port == 7878
     assert loaded(tmp_path, RINGBACK_ATTEMPT="a", RINGBACK_WORKER="w", RINGBACK_RUN="r").port == 7878
+
+
+def test_what_is_checked_is_what_there_is() -> None:
+    assert set(Checked.model_fields) == {field.name for field in fields(ServerSettings)}
 
 
 def test_settings_travel_to_another_process(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """The server process of `ringback up`: settings come as one line of JSON on stdin, errors leave as one line on stderr."""
 
+import logging
 import sys
 import traceback
 
-from ringback.cli import journal
 from ringback.cli.lifeline import die_with_parent
 from ringback.settings.server import ServerSettings
+from ringback.worker import logs
+
+CHATTY = "uvicorn.error"  # tells each start and stop, which `ringback up` tells already
 
 
 def main() -> None:
@@ -13,7 +16,8 @@ def main() -> None:
     with open(0, "rb", buffering=0, closefd=False) as stdin:
         settings = ServerSettings.from_json(stdin.readline())
     die_with_parent()
-    journal.configure(settings.log_level, settings.log_format)
+    logs.configure(settings.log_level, settings.log_format)
+    logging.getLogger(CHATTY).setLevel(logging.WARNING)
     try:
         from ringback.wiring import serve
 

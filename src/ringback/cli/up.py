@@ -1,6 +1,7 @@
 """`up`: everything that can be wrong is found out before anything runs, and told in one line."""
 
 from collections.abc import Mapping
+from json import loads
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
@@ -77,13 +78,13 @@ def up(
 
 def _serve(out: Terminal, flags: Mapping[str, Any], until_stdin_closes: bool) -> NoReturn:
     """Check everything, then become the process that stays."""
-    from ringback.settings.server import load_server_settings
+    from ringback.settings.checking import load_server_settings
 
     settings = load_server_settings(flags)
     definitions = tuple(read_tools(settings.file, is_named=settings.file is not None))
     lock = prepared(settings)
     Plan(
-        settings=settings.model_dump(mode="json"),
+        settings=loads(settings.model_dump_json()),
         definitions=definitions,
         json_mode=out.json_mode,
         until_stdin_closes=until_stdin_closes,

@@ -1,8 +1,8 @@
 """The only reader of the environment.
 
 Two audiences with different needs share this package. A client asks *where is the server and who am I*
-(`find_connection`): it answers from the standard library alone, because the command line imports it on every start.
-A server asks *how shall I run* (`ServerSettings`): pydantic-settings checks that, and is imported only when asked for.
+(`find_connection`), a server *how shall I run* (`load_server_settings`). Both answers come from the standard library,
+except for the check of a server's settings, which is pydantic's and imported only when somebody asks for it.
 
 Precedence everywhere: a flag beats a variable, a variable beats the `[server]` table of `ringback.toml`.
 """
@@ -14,7 +14,8 @@ from ringback.settings.errors import SettingsError
 from ringback.settings.places import Places, default_data_folder
 
 if TYPE_CHECKING:
-    from ringback.settings.server import ServerSettings, load_server_settings
+    from ringback.settings.checking import load_server_settings
+    from ringback.settings.server import ServerSettings
 
 __all__ = [
     "Connection",
@@ -28,9 +29,13 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import the pydantic half on first use only."""
-    if name in {"ServerSettings", "load_server_settings"}:
+    """Import the server's half on first use only."""
+    if name == "load_server_settings":
+        from ringback.settings import checking
+
+        return checking.load_server_settings
+    if name == "ServerSettings":
         from ringback.settings import server
 
-        return getattr(server, name)
+        return server.ServerSettings
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
