@@ -15,7 +15,8 @@ from ringback.domain.runs import AttemptOutcome, Run
 from ringback.domain.sessions import Session
 from ringback.domain.states import FailureKind
 from ringback.services.reports import EventsReport, SettleReport, StartReport
-from ringback.services.starting import Parent, Started, StartRequest
+from ringback.services.start_request import StartRequest
+from ringback.services.starting import Parent, Started
 from ringback.services.workers import Attach
 from ringback.store.clock import UuidIds
 from ringback.store.local_notify import LocalNotify

@@ -17,7 +17,7 @@ from ringback.api.run_output import end_of_long, result_page
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status, job_word
-from ringback.services.starting import StartRequest
+from ringback.services.start_request import StartRequest
 from ringback.views.jobs import accepted, job, job_in_full, job_result
 
 REASON_MAX = 500

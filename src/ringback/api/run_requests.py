@@ -14,7 +14,7 @@ import msgspec
 from ringback.api.call import Call
 from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
-from ringback.services.starting import StartRequest
+from ringback.services.start_request import StartRequest
 from ringback.services.tools import Tool
 
 

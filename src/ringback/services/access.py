@@ -6,7 +6,6 @@ ledger alone holds nothing that opens it. Missing, malformed, unknown, expired a
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import json
 import secrets
@@ -170,7 +169,7 @@ class Access:
         return next(each for each in self._projects.values() if each.project_id == project_id)
 
     def _digest(self, token: str) -> str:
-        return hmac.new(self.pepper, token.encode(errors="replace"), hashlib.sha256).hexdigest()
+        return hmac.digest(self.pepper, token.encode(errors="replace"), "sha256").hex()
 
 
 def new_token() -> str:

@@ -6,88 +6,26 @@ request with the same key, however close behind, meets the first one's record on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from ringback.domain.admission import lane_of
 from ringback.domain.decide import create, decide
-from ringback.domain.definitions import need_of, policy_flaws
 from ringback.domain.errors import (
     DependencyError,
     Flaw,
     IdempotencyKeyError,
-    InvalidInputError,
     NotFoundError,
     ShuttingDownError,
 )
 from ringback.domain.idempotency import KeyRecord, KeyRef, replayed
 from ringback.domain.ids import ProjectId, RunId, run_id_of
-from ringback.domain.json_values import fingerprint, flaws_of
-from ringback.domain.moments import Moment, parse_moment
-from ringback.domain.policy import policy_of
+from ringback.domain.moments import Moment
 from ringback.domain.records import replace
 from ringback.domain.runs import NoteChild, NoteDependent, Run, RunFacts
-from ringback.domain.states import Status
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Link, Store
-from ringback.services.tools import Tool, Tools
-
-DEPENDS_ON_MAX = 100
-TAGS_MAX = 50
-TEXT_MAX = 200
-SECONDS_MAX = 10 * 365 * 86_400
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StartRequest:
-    """What a caller asks for, the same from every door.
-
-    Attributes:
-        arguments_pointer: where the arguments stand in the caller's document, for error pointers.
-        timeout_s: limit of one attempt, in seconds; None leaves the tool's own.
-        total_timeout_s: limit of the whole run, queue time included.
-        not_before: RFC 3339 text.
-        run_on: "success", or "always" to start even when an upstream run did not succeed.
-        rerun_of: the run that this one does again.
-    """
-
-    tool: str
-    arguments: Mapping[str, Any]
-    arguments_pointer: str = "/arguments"
-    idempotency_key: str | None = None
-    depends_on: tuple[str, ...] = ()
-    run_on: str = "success"
-    timeout_s: float | None = None
-    total_timeout_s: float | None = None
-    not_before: str | None = None
-    priority: int | None = None
-    thread_id: str | None = None
-    context_id: str | None = None
-    tags: tuple[str, ...] = ()
-    caller_context: Mapping[str, Any] | None = None
-    traceparent: str | None = None
-    source: str = "api"
-    rerun_of: RunId | None = None
-
-    def fingerprint(self) -> str:
-        """What makes two requests the same: all that was sent, but for the key and the trace."""
-        sent = {
-            "tool": self.tool,
-            "arguments": self.arguments,
-            "depends_on": sorted(set(self.depends_on)),
-            "run_on": self.run_on,
-            "timeout_s": self.timeout_s,
-            "total_timeout_s": self.total_timeout_s,
-            "not_before": self.not_before,
-            "priority": self.priority,
-            "thread_id": self.thread_id,
-            "context_id": self.context_id,
-            "tags": self.tags,
-            "caller_context": self.caller_context,
-            "rerun_of": self.rerun_of,
-        }
-        return fingerprint({name: value for name, value in sent.items() if value not in (None, (), [])})
+from ringback.services.drafts import draft
+from ringback.services.start_request import StartRequest
+from ringback.services.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +72,18 @@ class Starting:
         tool = await self.tools.resolve(project_id, request.tool)
         if request.idempotency_key is None and tool.definition.get("requiresIdempotencyKey"):
             raise IdempotencyKeyError(f"tool {tool.name} needs an Idempotency-Key")
-        _check(request)
+        request.check()
         tool.check(request.arguments, request.arguments_pointer)
-        upstream = _upstream(request)
-        facts, template = self._draft(project_id, owner, tool, request, upstream, request_id)
+        upstream = request.upstream()
+        facts, template = draft(
+            RunId(self.ids.new()),
+            tool,
+            request,
+            project_id=project_id,
+            owner=owner,
+            request_id=request_id,
+            upstream=upstream,
+        )
         if parent is not None:
             facts = replace(facts, parent_id=parent.run_id, relation=parent.relation)
         ref = None if request.idempotency_key is None else KeyRef(project_id, owner, request.idempotency_key)
@@ -179,55 +125,6 @@ class Starting:
         )
         return await self.start(run.project_id, owner, request, request_id=request_id)
 
-    def _draft(
-        self,
-        project_id: ProjectId,
-        owner: str,
-        tool: Tool,
-        request: StartRequest,
-        upstream: tuple[RunId, ...],
-        request_id: str,
-    ) -> tuple[RunFacts, Run]:
-        run_id = RunId(self.ids.new())
-        definition = tool.definition
-        policy = _policy(definition, request)
-        body: dict[str, Any] = {"mode": "tool", "arguments": request.arguments}
-        if request.caller_context is not None:
-            body["callerContext"] = request.caller_context
-        facts = RunFacts(
-            run_id=run_id,
-            project_id=project_id,
-            request_id=request_id,
-            resource_type="tool",
-            resource_id=tool.resource_id,
-            revision_id=tool.revision_id,
-            channel_id=tool.channel,
-            input=body,
-            profile={"runtime": definition["runtime"], **definition.get("profile", {})},
-            policy=policy,
-            summary_spec=definition.get("summary", "auto"),
-            depends_on=upstream,
-            context_id=request.context_id,
-            tags=request.tags,
-            traceparent=request.traceparent,
-            created_by=owner,
-            source=request.source,
-        )
-        run = Run(
-            run_id=run_id,
-            project_id=project_id,
-            tool=tool.name,
-            lane=lane_of(facts.profile.get("pool", "default"), need_of(definition), policy.get("concurrencyKey")),
-            status=Status.QUEUED,
-            policy=policy_of(policy),
-            created_at=0,
-            thread_id=request.thread_id,
-            not_before=None if request.not_before is None else parse_moment(request.not_before),
-            runs_always=request.run_on == "always",
-            waiting_on=upstream,
-        )
-        return facts, run
-
 
 def _put_down(desk: Desk, facts: RunFacts, template: Run, request: StartRequest, parent: Parent | None) -> Run:
     upstream = {each: _upstream_run(desk, facts.project_id, each, request) for each in facts.depends_on}
@@ -258,56 +155,3 @@ def _upstream_run(desk: Desk, project_id: ProjectId, run_id: RunId, request: Sta
         index = next(i for i, text in enumerate(request.depends_on) if run_id_of(text) == run_id)
         raise DependencyError(Flaw(f"/depends_on/{index}", "no such run"))
     return run
-
-
-def _upstream(request: StartRequest) -> tuple[RunId, ...]:
-    """The upstream runs, each once. A malformed id is as unknown as a foreign one."""
-    found: dict[RunId, None] = {}
-    for index, text in enumerate(request.depends_on):
-        run_id = run_id_of(text)
-        if run_id is None:
-            raise DependencyError(Flaw(f"/depends_on/{index}", "no such run"))
-        found[run_id] = None
-    return tuple(found)
-
-
-def _policy(definition: Mapping[str, Any], request: StartRequest) -> Mapping[str, Any]:
-    """The tool's policy with what the caller overrides: the frozen snapshot."""
-    policy = dict(definition.get("policy", {}))
-    if request.priority is not None:
-        policy["priority"] = request.priority
-    limits = {"attemptS": request.timeout_s, "totalS": request.total_timeout_s}
-    if chosen := {name: value for name, value in limits.items() if value is not None}:
-        policy["timeouts"] = {**policy.get("timeouts", {}), **chosen}
-    return policy
-
-
-def _check(request: StartRequest) -> None:
-    flaws = list(flaws_of(request.arguments, request.arguments_pointer))
-    flaws.extend(flaws_of(request.caller_context, "/callerContext"))
-    if len(request.depends_on) > DEPENDS_ON_MAX:
-        flaws.append(Flaw("/depends_on", f"at most {DEPENDS_ON_MAX} runs"))
-    if len(request.tags) > TAGS_MAX or any(not 1 <= len(tag) <= TEXT_MAX for tag in request.tags):
-        flaws.append(Flaw("/tags", f"at most {TAGS_MAX} tags of 1 to {TEXT_MAX} characters"))
-    texts = {"/thread_id": request.thread_id, "/context_id": request.context_id, "/traceparent": request.traceparent}
-    for pointer, text in {**texts, **{f"/tags/{i}": tag for i, tag in enumerate(request.tags)}}.items():
-        if text is not None and not 1 <= len(text) <= TEXT_MAX:
-            flaws.append(Flaw(pointer, f"must have 1 to {TEXT_MAX} characters"))
-        flaws.extend(flaws_of(text, pointer))
-    if request.run_on not in ("success", "always"):
-        flaws.append(Flaw("/run_on", "must be success or always"))
-    for pointer, seconds in (
-        ("/timeout_seconds", request.timeout_s),
-        ("/total_timeout_seconds", request.total_timeout_s),
-    ):
-        if seconds is not None and not 0.001 <= seconds <= SECONDS_MAX:
-            flaws.append(Flaw(pointer, f"must lie between 0.001 and {SECONDS_MAX}"))
-    if request.priority is not None:
-        flaws.extend(Flaw("/priority", flaw.detail) for flaw in policy_flaws({"priority": request.priority}))
-    if request.not_before is not None:
-        try:
-            parse_moment(request.not_before)
-        except ValueError as error:
-            flaws.append(Flaw("/not_before", str(error)))
-    if flaws:
-        raise InvalidInputError(*flaws)

@@ -18,6 +18,7 @@ from ringback.domain.definitions import definition_flaws, need_of, revision_dige
 from ringback.domain.errors import Flaw, InvalidInputError, NotFoundError
 from ringback.domain.ids import ProjectId
 from ringback.domain.json_values import escape
+from ringback.domain.policy import Policy, policy_of
 from ringback.ports.clock import Clock, Ids
 from ringback.ports.store import Desk, Store
 from ringback.summaries import parse_spec
@@ -36,6 +37,9 @@ class Tool:
     channel: str
     definition: Mapping[str, Any]
     lane: str
+    profile_snapshot: Mapping[str, Any]
+    policy_snapshot: Mapping[str, Any]
+    policy: Policy
     validator: jsonschema_rs.Draft202012Validator
 
     def check(self, arguments: Mapping[str, Any], pointer: str) -> None:
@@ -208,7 +212,8 @@ def _release(desk: Desk, project_id: ProjectId, change: ToolChange, now: int, ac
 def _tool_of(row: Mapping[str, Any]) -> Tool:
     definition = json.loads(row["definition"])
     pool = definition.get("profile", {}).get("pool", "default")
-    key = definition.get("policy", {}).get("concurrencyKey")
+    policy = definition.get("policy", {})
+    key = policy.get("concurrencyKey")
     return Tool(
         name=row["name"],
         resource_id=row["resource_id"],
@@ -216,5 +221,8 @@ def _tool_of(row: Mapping[str, Any]) -> Tool:
         channel=row["channel"],
         definition=definition,
         lane=lane_of(pool, need_of(definition), key),
+        profile_snapshot={"runtime": definition["runtime"], **definition.get("profile", {})},
+        policy_snapshot=policy,
+        policy=policy_of(policy),
         validator=_validator(definition),
     )

@@ -26,7 +26,8 @@ from ringback.engine.sweeper import Sweeper
 from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.store import Desk, Store
 from ringback.services.reports import ChildReport, Decided, Report, command_of
-from ringback.services.starting import Parent, Starting, StartRequest
+from ringback.services.start_request import StartRequest
+from ringback.services.starting import Parent, Starting
 from ringback.services.tools import Tools
 
 WAIT_MAX_S = 20.0
