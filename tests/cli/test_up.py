@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ringback.client import Ringback
-from ringback.client.embedded import probe
+from ringback.client.probe import probe
 from tests.cli.command import environment, ringback
 from tests.cli.living import TOOLS, Living, living
 

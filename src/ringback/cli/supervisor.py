@@ -24,7 +24,7 @@ from types import FrameType
 from typing import Protocol
 
 from ringback.cli.plan import Plan
-from ringback.client.embedded import probe
+from ringback.client.probe import probe
 from ringback.settings.connection import recorded_server
 
 ENDS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)

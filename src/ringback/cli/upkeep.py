@@ -3,7 +3,9 @@
 It lives as long as the server, so it imports nothing that it does not need (see `plan`).
 """
 
+import json
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
 from typing import Any, NoReturn
@@ -13,9 +15,7 @@ from ringback.cli.plan import PLAN_FLAG, Plan
 from ringback.cli.preflight import StartError
 from ringback.cli.supervisor import Supervisor
 from ringback.cli.terminal import Terminal, report
-from ringback.client.blocking import Ringback
-from ringback.client.errors import RingbackError
-from ringback.client.plainwire import PlainWire
+from ringback.client.probe import answer
 from ringback.worker import logs
 
 WORKER_GRACE_SHARE = 0.4  # of the time to drain; the worker needs the rest of its share to kill and to report
@@ -45,14 +45,12 @@ class Story:
         """Make the tools of the file current."""
         if not self._plan.definitions:
             return
-        try:
-            with self._client(url) as client:
-                changes = client.apply(self._plan.definitions)
-        except RingbackError as refused:
-            raise StartError(f"the tools of ringback.toml were not taken: {refused}") from None
-        changed = [change.name for change in changes if change.change != "unchanged"]
-        if changed:
-            self._out.note(f"tools applied: {', '.join(changed)}")
+        asked = {"url": url, "data": self._plan.settings["data"], "definitions": self._plan.definitions}
+        command = [sys.executable, "-P", "-m", "ringback.cli.applying"]
+        done = subprocess.run(command, input=json.dumps(asked), stdout=subprocess.PIPE, text=True, check=False)
+        if done.returncode:
+            said = done.stdout.strip() or f"exit code {done.returncode}"
+            raise StartError(f"the tools of ringback.toml were not taken: {said.splitlines()[-1]}")
 
     def worker_command(self, url: str) -> list[str]:
         """`ringback worker` for this very server."""
@@ -65,20 +63,14 @@ class Story:
 
     def is_worker_attached(self, url: str) -> bool:
         """Whether the server knows a worker."""
-        try:
-            with self._client(url) as client:
-                return bool(client.workers())
-        except RingbackError:
-            return False
+        found = answer(url, "/readyz")
+        return found is not None and found[0] == 200 and bool(json.loads(found[1]).get("workers"))
 
     def ready(self, url: str, pid: int) -> None:
         """Tell where it is, once."""
         places = self._plan.places
         facts = {"url": url, "pid": os.getpid(), "server_pid": pid, "data": str(places.data)}
         announce(self._out, facts | {"token_file": str(places.token), "log_level": self._plan.settings["log_level"]})
-
-    def _client(self, url: str) -> Ringback:
-        return Ringback(url, data=self._plan.places.data, wire=PlainWire(url))
 
 
 def announce(out: Terminal, facts: Mapping[str, Any]) -> None:

@@ -12,18 +12,16 @@ import sys
 import threading
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
 
 from ringback.client.errors import UnreachableError
+from ringback.client.probe import probe as probe
 from ringback.settings.connection import recorded_url
 from ringback.settings.places import Places
 
 READY_WITHIN_S = 45.0
 GONE_WITHIN_S = 20.0
-PROBE_WITHIN_S = 2.0
 LAST_WORDS_BYTES = 4000
 LOG_BYTES_MAX = 16 * 1024 * 1024
 
@@ -64,20 +62,6 @@ def is_serving(places: Places) -> bool:
     """Whether the server that the data folder names answers."""
     url = recorded_url(places)
     return url is not None and probe(url, "/healthz") == 200
-
-
-def probe(url: str, path: str) -> int | None:
-    """The status of a GET, or None without an answer; needs nothing but the standard library."""
-    parts = urlsplit(url)
-    kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
-    connection = kind(parts.hostname or "", parts.port, timeout=PROBE_WITHIN_S)
-    try:
-        connection.request("GET", parts.path.rstrip("/") + path)
-        return connection.getresponse().status
-    except (OSError, HTTPException):
-        return None
-    finally:
-        connection.close()
 
 
 def spawn_up(
