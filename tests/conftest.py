@@ -6,8 +6,13 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.installed import Installed, installed
+
+# Time is no matter for properties: a machine that is busy with the other half of the tests makes none of them wrong.
+settings.register_profile("any machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any machine")
 
 
 @pytest.fixture
