@@ -118,3 +118,16 @@ async def test_many_keys_are_all_served_in_turn(here: Installed) -> None:
     claimed = [claim["tool"] for _ in range(3) for claim in await here.claim(session, 256)]
 
     assert len(set(claimed)) == 300
+
+
+async def test_work_that_is_safe_to_repeat_begins_with_its_claim(here: Installed) -> None:
+    """And work that is not begins only when its worker asked."""
+    await here.apply(tool("safe", policy={"idempotent": True}))
+    await here.start()
+    await here.start("safe")
+
+    claims = {claim["tool"]: claim for claim in await here.claim(await here.attach())}
+
+    assert (claims["safe"]["started"], claims["echo"]["started"]) == (True, False)
+    assert (await here.look(claims["safe"]["runId"])).status is Status.RUNNING
+    assert (await here.look(claims["echo"]["runId"])).status is Status.SUBMITTED

@@ -2,6 +2,9 @@
 
 Candidates come from committed rows and are decided again on the desk. One claim is under way at a time: between its question and
 its commit only ends of attempts can happen, which free places and never take one, so the limits are exact.
+
+Work that may not be repeated begins only after its worker asked (decision 0008). Work that may be is begun with the claim: that
+saves a flush and a round trip, and a loss in between costs nothing but another attempt.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from ringback.domain.admission import Head, lanes_for, pick, pool_of
 from ringback.domain.decide import decide
 from ringback.domain.errors import IllegalTransitionError, SessionExpiredError
 from ringback.domain.ids import AttemptId, ProjectId, RunId, SessionId
-from ringback.domain.runs import Claim, Run
+from ringback.domain.runs import Claim, Run, Start
 from ringback.domain.sessions import Session
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Store
@@ -67,7 +70,10 @@ class Claims:
         for run_id in chosen:
             claim = Claim(session_id, AttemptId(self.ids.new()))
             try:
-                taken.append(desk.save(decide(desk.run(run_id), claim, now=desk.now)))
+                run = desk.save(decide(desk.run(run_id), claim, now=desk.now))
             except IllegalTransitionError:  # stopped or ended since the question was asked
                 continue
+            if run.policy.may_repeat_after_loss:  # whether it has begun makes no difference, so nobody needs to ask
+                run = desk.save(decide(run, Start(run.fence), now=desk.now))
+            taken.append(run)
         return taken

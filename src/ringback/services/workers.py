@@ -270,6 +270,7 @@ class Workers:
             "summary": facts.summary_spec,
             "graceMs": run.policy.cancel_grace // MILLISECOND,
             "createdAt": rfc3339(run.created_at),
+            "started": attempt.started_at is not None,
         }
         optional = {
             "timeoutMs": None if limits.attempt is None else max(1, limits.attempt // MILLISECOND),

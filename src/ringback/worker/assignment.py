@@ -42,6 +42,7 @@ class Assignment:
     timeout_ms: int | None = None
     idle_timeout_ms: int | None = None
     grace_ms: int = GRACE_DEFAULT_MS
+    is_started: bool = False
     checkpoint: Any = None
     created_at: str | None = None
     deadline_at: str | None = None
@@ -72,6 +73,7 @@ _OPTIONAL: Final = {
     "timeout_ms": "timeoutMs",
     "idle_timeout_ms": "idleTimeoutMs",
     "grace_ms": "graceMs",
+    "is_started": "started",
     "checkpoint": "checkpoint",
     "created_at": "createdAt",
     "deadline_at": "deadlineAt",

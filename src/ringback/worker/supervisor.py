@@ -1,9 +1,9 @@
 """Holds the attempts: one task for each, from the claim to the answered settle.
 
-What is decided here: user code starts only after the server accepted the start; a stop that comes before that means it
-never starts; every end becomes exactly one settle, except a lost attempt's, which is killed without a word; a fault in a
-runtime costs its own attempt only. What an attempt does and how it is killed is the runtime's business, and what the
-server says comes in through the `Holder` methods.
+What is decided here: user code starts only after the server accepted the start, or began the attempt with the claim; a
+stop that comes before that means it never starts; every end becomes exactly one settle, except a lost attempt's, which is
+killed without a word; a fault in a runtime costs its own attempt only. What an attempt does and how it is killed is the
+runtime's business, and what the server says comes in through the `Holder` methods.
 
 A slot is vacated when the runtime has returned (nothing of the attempt is left), while the attempt stays *held* until
 its settle was answered, so that a heartbeat in between doesn't make it look lost.
@@ -164,11 +164,12 @@ class Supervisor:
 
     async def _carry_out(self, attempt: Attempt) -> Outcome | None:
         """How the attempt ended; None when it is not this worker's to settle."""
-        started = await self._start(attempt)
+        if not attempt.assignment.is_started:
+            started = await self._start(attempt)
+            if attempt.stop.why is None and not started.ok:
+                return ended_refused(started)
         if attempt.stop.why is not None:
             return ended_early(attempt.stop)
-        if not started.ok:
-            return ended_refused(started)
         attempt.set_limits()
         runtime = self._runtimes.get(attempt.assignment.runtime)
         if runtime is None:
