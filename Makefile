@@ -12,7 +12,7 @@ PYTEST_WORKERS ?= 2
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help env run test check bench format lock clean
+.PHONY: help env run test check static bench format lock clean
 
 help: ## List the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' Makefile | expand -t 16
@@ -26,15 +26,17 @@ env: ## Make or update the environment in .venv
 run: env ## Start server and worker, do one real run, keep serving (ARGS=--once ends after the run)
 	@$(BIN)/python scripts/quickstart.py $(ARGS)
 
-test: check ## Everything: `make check`, then the whole test suite
-	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) $(ARGS)
+test: static ## Everything: the checks without tests, then the whole test suite
+	$(BIN)/python -m pytest -n $(PYTEST_WORKERS) --dist loadfile $(ARGS)
 
-check: env ## Format, lint, types, import contracts, sizes, domain tests
-	$(BIN)/ruff format --check $(CHECKED)
-	$(BIN)/ruff check $(CHECKED)
+check: static ## Format, lint, types, import contracts, sizes, domain tests
+	$(BIN)/python -m pytest -q tests/architecture tests/domain
+
+static: env
+	$(BIN)/ruff format --check --quiet $(CHECKED)
+	$(BIN)/ruff check --quiet $(CHECKED)
 	$(BIN)/mypy $(TYPED)
-	$(BIN)/lint-imports
-	$(BIN)/python -m pytest -q tests/architecture $(wildcard tests/domain)
+	$(BIN)/lint-imports --no-logo
 
 bench: env ## Measure, next to the peers; writes bench/RESULTS.md
 	$(BIN)/python bench/run.py $(ARGS)
