@@ -5,14 +5,13 @@ import contextlib
 from collections import Counter
 from collections.abc import AsyncIterator
 
-from tests.worker.scripted import ScriptedServer
-
 from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
 from ringback.worker.batching import Outbox
 from ringback.worker.connection import Address
 from ringback.worker.link import Link
 from ringback.worker.slots import Slots
 from ringback.worker.supervisor import Supervisor
+from tests.worker.scripted import ScriptedServer
 
 
 class ScriptedRuntime:

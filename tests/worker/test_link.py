@@ -5,13 +5,13 @@ import random
 from itertools import pairwise
 
 import pytest
-from tests.worker.harness import Worker, worker
-from tests.worker.scripted import Fault, scripted_server
 
 from ringback.worker.batching import LANE_BYTES, TOTAL_BYTES
 from ringback.worker.channel import NotAllowedError
 from ringback.worker.connection import Address
 from ringback.worker.link import Link
+from tests.worker.harness import Worker, worker
+from tests.worker.scripted import Fault, scripted_server
 
 FAULTS: tuple[Fault, ...] = ("lose the answer", "lose the request", 503)
 pytestmark = pytest.mark.timeout(30)

@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+
 from tests.worker.harness import worker
 from tests.worker.scripted import Fault, scripted_server
 
