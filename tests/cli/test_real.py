@@ -268,3 +268,24 @@ def test_a_terminal_gets_colours_and_a_moving_line(rb: Living) -> None:
     assert "\x1b[" in text
     assert "hello" in text
     assert "[event] job_completed" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        ("ringback sh", "show"),
+        ("ringback start ", "say"),
+        ("ringback list --st", "--status"),
+        ("ringback db ", "backup"),
+    ],
+)
+def test_the_shell_is_told_what_may_follow(rb: Living, words: str, offered: str) -> None:
+    at = len(words.split(" ")) - 1
+    done = rb(_RINGBACK_COMPLETE="complete_bash", COMP_WORDS=words, COMP_CWORD=str(at))
+    assert offered in done.out.split()
+
+
+def test_the_shell_is_told_the_ids_of_jobs(rb: Living) -> None:
+    job_id = rb.start("say", "text=x")
+    done = rb(_RINGBACK_COMPLETE="complete_bash", COMP_WORDS="ringback show job_", COMP_CWORD="2")
+    assert job_id in done.out.split()

@@ -1,6 +1,7 @@
 """`up`: start-up failures in one line, the order of ending, and crashes of each of its processes."""
 
 import os
+import pty
 import select
 import signal
 import socket
@@ -176,6 +177,41 @@ def test_detach_and_down(tmp_path: Path) -> None:
         assert (again.code, "already served" in again.err) == (1, True)
         assert ringback(data, "down", cwd=tmp_path).out == f"stopped (pid {said['pid']})\n"
     assert ringback(data, "down", cwd=tmp_path).code == 5
+
+
+@pytest.mark.parametrize(("word", "code"), [("n", 5), ("y", 0)])
+def test_a_person_is_offered_a_server(tmp_path: Path, word: str, code: int) -> None:
+    (tmp_path / "ringback.toml").write_text("[server]\nport = 0\n")
+    leader, follower = pty.openpty()
+    command = [sys.executable, "-m", "ringback", "list"]
+    process = subprocess.Popen(
+        command, cwd=tmp_path, env=environment(tmp_path / "data"), stdin=follower, stdout=follower, stderr=follower
+    )
+    os.close(follower)
+    try:
+        seen = _read_until(leader, b"[Y/n]")
+        os.write(leader, word.encode() + b"\n")
+        seen += _read_until(leader, None)
+    finally:
+        os.close(leader)
+        ringback(tmp_path / "data", "down", cwd=tmp_path)
+    assert process.wait(5) == code
+    assert (b"started: http://127.0.0.1:" in seen) is (code == 0)
+    assert (b"No jobs." in seen) is (code == 0)
+
+
+def _read_until(fd: int, mark: bytes | None) -> bytes:
+    """What a terminal shows, up to the mark, or to its end."""
+    seen = b""
+    try:
+        while mark is None or mark not in seen:
+            piece = os.read(fd, 4096)
+            if not piece:
+                break
+            seen += piece
+    except OSError:
+        pass  # Linux says so when the last writer of a terminal is gone
+    return seen
 
 
 def test_a_stale_pid_is_never_believed(tmp_path: Path) -> None:

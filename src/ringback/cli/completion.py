@@ -4,6 +4,10 @@ A completion never fails, never retries and never prints: with no server there i
 """
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ringback.client.blocking import Ringback
 
 ANSWER_WITHIN_S = 0.7
 OFFERED_MAX = 30
@@ -12,13 +16,9 @@ OFFERED_MAX = 30
 def job_ids(incomplete: str) -> list[tuple[str, str]]:
     """The latest jobs, with tool and status as help."""
 
-    def ask() -> Iterable[tuple[str, str]]:
-        from ringback.client.blocking import Ringback
-        from ringback.client.retry import RetryPolicy
-
-        with Ringback(retry=RetryPolicy(tries_max=1)) as client:
-            for job in client.jobs(limit=OFFERED_MAX):
-                yield job.job_id, f"{job.tool or ''} {job.status}".strip()
+    def ask(client: "Ringback") -> Iterable[tuple[str, str]]:
+        jobs = client.jobs(limit=OFFERED_MAX)
+        return ((job.job_id, f"{job.tool or ''} {job.status}".strip()) for job in jobs)
 
     return _offered(ask, incomplete)
 
@@ -26,28 +26,27 @@ def job_ids(incomplete: str) -> list[tuple[str, str]]:
 def tool_names(incomplete: str) -> list[tuple[str, str]]:
     """The tools, with their descriptions."""
 
-    def ask() -> Iterable[tuple[str, str]]:
-        from ringback.client.blocking import Ringback
-        from ringback.client.retry import RetryPolicy
-
-        with Ringback(retry=RetryPolicy(tries_max=1)) as client:
-            for tool in client.tools():
-                yield tool.name, tool.description
+    def ask(client: "Ringback") -> Iterable[tuple[str, str]]:
+        return ((tool.name, tool.description) for tool in client.tools())
 
     return _offered(ask, incomplete)
 
 
-def _offered(ask: Callable[[], Iterable[tuple[str, str]]], incomplete: str) -> list[tuple[str, str]]:
+def _offered(ask: Callable[["Ringback"], Iterable[tuple[str, str]]], incomplete: str) -> list[tuple[str, str]]:
     """Run `ask` beside us and take what is there when the time is up; the thread does not keep the process alive."""
     from threading import Thread
 
+    from ringback.cli.session import Session
+    from ringback.cli.terminal import Terminal
     from ringback.client.errors import RingbackError
+    from ringback.client.retry import RetryPolicy
 
+    session = Session(Terminal(json_mode=True), retry=RetryPolicy(tries_max=1))
     found: list[tuple[str, str]] = []
 
     def fill() -> None:
         try:
-            found.extend(ask())
+            found.extend(ask(session.client))
         except (RingbackError, ValueError):
             return
 

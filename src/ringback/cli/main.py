@@ -133,6 +133,6 @@ def ringback(
 def main() -> None:
     """The entry point of the installed command."""
     try:
-        app()
+        app(prog_name="ringback")
     except KeyboardInterrupt:
         sys.exit(130)

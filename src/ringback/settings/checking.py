@@ -20,8 +20,8 @@ from ringback.settings.server import ServerSettings
 
 TOOL_FILE = "ringback.toml"
 PREFIX = "RINGBACK_"
-# Variables of other readers: the client's three, and what a worker puts into the environment of the work itself.
-CLIENT_VARIABLES = frozenset({"RINGBACK_URL", "RINGBACK_TOKEN", "RINGBACK_PROJECT"})
+# Variables of other readers: the client's three, the worker's two, and what it puts into the environment of the work itself.
+OTHERS = frozenset({"URL", "TOKEN", "PROJECT", "PARENT", "OWNER_TOKEN"})
 INSIDE_WORK = "RINGBACK_ATTEMPT"
 STORE_SCHEMES = ("sqlite://", "postgresql://", "postgres://")
 
@@ -106,7 +106,7 @@ def _variables(env: Mapping[str, str]) -> dict[str, str]:
         if name in known:
             if value:
                 found[known[name]] = value
-        elif name.startswith(PREFIX) and name not in CLIENT_VARIABLES and INSIDE_WORK not in env:
+        elif name.startswith(PREFIX) and name.removeprefix(PREFIX) not in OTHERS and INSIDE_WORK not in env:
             raise unknown_key(name, where="the environment", known=known)
     return found
 
