@@ -16,6 +16,7 @@ from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.ids import RunId
 from ringback.domain.moments import MILLISECOND, SECOND, rfc3339
 from ringback.domain.sessions import PROTOCOL_VERSION
+from ringback.services.access import Project
 from ringback.services.workers import Attach, StopOrder, Work
 
 T = TypeVar("T")
@@ -88,7 +89,7 @@ async def attach(call: Call) -> Reply:
         tools=tuple(hello.tools),
         protocol_version=hello.protocol_version,
     )
-    session = await workers.attach(call.project.project_id, call.principal.owner, introduction)
+    session = await workers.attach(_home(call, hello).project_id, call.principal.owner, introduction)
     body = {
         "sessionId": session.session_id,
         "epoch": session.epoch,
@@ -98,6 +99,15 @@ async def attach(call: Call) -> Reply:
         "protocolVersion": PROTOCOL_VERSION,
     }
     return reply_json(body)
+
+
+def _home(call: Call, hello: Hello) -> Project:
+    """The project that gets the worker's tools. One that brings none works for all of them and need not name one."""
+    return (
+        call.core.access.authorize(call.principal, _MAY, call.header("ringback-project"))
+        if hello.tools
+        else call.project
+    )
 
 
 async def claim(call: Call) -> Reply:
@@ -160,14 +170,47 @@ _AT = "/v1/workers/{session_id}"
 _MAY = "worker:attach"
 ENDPOINTS = [
     Endpoint(
-        method="POST", path=f"{_AT}/report", scope=_MAY, handler=report, summary="Tell what happened", takes=Reports
+        method="POST",
+        path=f"{_AT}/report",
+        scope=_MAY,
+        has_project=False,
+        handler=report,
+        summary="Tell what happened",
+        takes=Reports,
     ),
     Endpoint(
-        method="POST", path=f"{_AT}/claim", scope=_MAY, handler=claim, summary="Wait for work", takes=ClaimRequest
+        method="POST",
+        path=f"{_AT}/claim",
+        scope=_MAY,
+        has_project=False,
+        handler=claim,
+        summary="Wait for work",
+        takes=ClaimRequest,
     ),
     Endpoint(
-        method="POST", path=f"{_AT}/heartbeat", scope=_MAY, handler=heartbeat, summary="Renew the lease", takes=Beat
+        method="POST",
+        path=f"{_AT}/heartbeat",
+        scope=_MAY,
+        has_project=False,
+        handler=heartbeat,
+        summary="Renew the lease",
+        takes=Beat,
     ),
-    Endpoint(method="POST", path=f"{_AT}/detach", scope=_MAY, handler=detach, summary="Give everything back"),
-    Endpoint(method="POST", path="/v1/workers/attach", scope=_MAY, handler=attach, summary="Attach", takes=Hello),
+    Endpoint(
+        method="POST",
+        path=f"{_AT}/detach",
+        scope=_MAY,
+        has_project=False,
+        handler=detach,
+        summary="Give everything back",
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/workers/attach",
+        scope=_MAY,
+        has_project=False,
+        handler=attach,
+        summary="Attach",
+        takes=Hello,
+    ),
 ]
