@@ -33,10 +33,11 @@ class Event:
 class Client:
     """One connection pool to one server."""
 
-    def __init__(self, url: str, token: str) -> None:
+    def __init__(self, url: str, token: str, *, project: str) -> None:
+        """`project` is a slug."""
         self._http = httpx2.Client(
             base_url=url,
-            headers={"authorization": f"Bearer {token}"},
+            headers={"authorization": f"Bearer {token}", "ringback-project": project},
             timeout=WITHIN_S,
             trust_env=False,
             limits=httpx2.Limits(max_connections=300, max_keepalive_connections=50),

@@ -134,10 +134,10 @@ class Installation:
 
     # --- talking
 
-    def client(self) -> Client:
-        """A client with the local owner's token."""
-        token = self.settings.places.token.read_text(encoding="ascii").strip()
-        client = Client(self.url, token)
+    def client(self, token: str | None = None) -> Client:
+        """A client with this token, or the local owner's."""
+        token = token or self.settings.places.token.read_text(encoding="ascii").strip()
+        client = Client(self.url, token, project="default")
         self._clients.append(client)
         return client
 
