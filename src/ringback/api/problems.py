@@ -55,41 +55,37 @@ def status_of(error: errors.RingbackError) -> HTTPStatus:
 
 def problem(error: errors.RingbackError, request_id: str) -> Reply:
     """The answer to a request that the core refused."""
-    status = status_of(error)
     headers: dict[str, str] = {}
-    if status is HTTPStatus.UNAUTHORIZED:
+    if status_of(error) is HTTPStatus.UNAUTHORIZED:
         headers["www-authenticate"] = "Bearer"
     if error.retryable:
         headers["retry-after"] = RETRY_AFTER_S
-    flaws = error.flaws if isinstance(error, errors.InvalidInputError) else ()
-    pointed = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in flaws]
-    return _document(status, error.code, str(error), request_id, headers, is_retryable=error.retryable, flaws=pointed)
+    return _reply(document_of(error, request_id), headers)
+
+
+def document_of(error: errors.RingbackError, request_id: str) -> dict[str, Any]:
+    """The problem document of a refusal."""
+    document = _document(status_of(error), error.code, str(error), request_id, is_retryable=error.retryable)
+    if isinstance(error, errors.InvalidInputError):
+        document["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.flaws]
+    return document
 
 
 def request_problem(error: RequestError, request_id: str) -> Reply:
     """The answer to a request that HTTP itself makes wrong."""
-    return _document(error.status, error.code, error.detail, request_id, error.headers)
+    return _reply(_document(error.status, error.code, error.detail, request_id), error.headers)
 
 
 def internal_problem(request_id: str) -> Reply:
     """The answer when the server is at fault; what happened stands in its log under this request id."""
-    status = HTTPStatus.INTERNAL_SERVER_ERROR
-    return _document(
-        status, "internal", "the server failed; its log has the request id", request_id, {}, is_retryable=True
-    )
+    status, detail = HTTPStatus.INTERNAL_SERVER_ERROR, "the server failed; its log has the request id"
+    return _reply(_document(status, "internal", detail, request_id, is_retryable=True), {})
 
 
 def _document(
-    status: HTTPStatus,
-    code: str,
-    detail: str,
-    request_id: str,
-    headers: dict[str, str],
-    *,
-    is_retryable: bool = False,
-    flaws: list[dict[str, str]] | None = None,
-) -> Reply:
-    body: dict[str, Any] = {
+    status: HTTPStatus, code: str, detail: str, request_id: str, *, is_retryable: bool = False
+) -> dict[str, Any]:
+    return {
         "type": f"/problems/{code}",
         "title": status.phrase,
         "status": int(status),
@@ -98,6 +94,7 @@ def _document(
         "retryable": is_retryable,
         "requestId": request_id,
     }
-    if flaws:
-        body["errors"] = flaws
-    return Reply(status, msgspec.json.encode(body), media_type=MEDIA_TYPE, headers=headers)
+
+
+def _reply(document: dict[str, Any], headers: dict[str, str]) -> Reply:
+    return Reply(document["status"], msgspec.json.encode(document), media_type=MEDIA_TYPE, headers=headers)
