@@ -14,6 +14,7 @@ from typing import Any
 
 import httpx2
 import uvicorn
+from starlette.types import ASGIApp
 
 from ringback.api.app import create_app
 from ringback.core import Core, Options, assemble
@@ -88,6 +89,23 @@ class Door:
     async def run(self, run_id: str) -> dict[str, Any]:
         return await self.get(f"/v1/runs/{run_id}")
 
+    async def raw(self, method: str, path: str, headers: Sequence[tuple[str, str]] = ()) -> tuple[int, bytes, bytes]:
+        """Status, head and body of a request whose headers no decent client would send."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.client.base_url.port)
+        lines = [
+            f"{method} {path} HTTP/1.1",
+            "host: x",
+            "connection: close",
+            *(f"{a}: {b}" for a, b in headers),
+            "",
+            "",
+        ]
+        writer.write("\r\n".join(lines).encode("latin-1"))
+        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
+        writer.close()
+        await writer.wait_closed()
+        return int(head.split(b" ")[1]), head, body
+
     @asynccontextmanager
     async def stream(self, path: str, **headers: str) -> AsyncIterator[AsyncIterator[Event]]:
         """The messages of a stream as they arrive."""
@@ -146,9 +164,9 @@ class Worker:
 
     async def report(self, claim: Mapping[str, Any], *reports: Mapping[str, Any]) -> list[dict[str, Any]]:
         mark = {"runId": claim["runId"], "fence": claim["fence"]}
-        results: list[dict[str, Any]] = (await self.post("report", {"reports": [{**mark, **each} for each in reports]}))[
-            "results"
-        ]
+        results: list[dict[str, Any]] = (
+            await self.post("report", {"reports": [{**mark, **each} for each in reports]})
+        )["results"]
         return results
 
     async def write(self, claim: Mapping[str, Any], *chunks: bytes, stream: str = "stdout") -> None:
@@ -190,9 +208,7 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
     await core.start()
     await _populate(core, tools)
     listener = socket.create_server(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(core, version="1"), loop="none", http="httptools", ws="none", lifespan="off")
-    config.log_config, config.access_log, config.timeout_graceful_shutdown = None, False, 5
-    server = _Server(config)
+    server = _Server(_config(create_app(core, version="1")))
     serving = asyncio.create_task(server.serve(sockets=[listener]))
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     headers = {"authorization": f"Bearer {TOKEN}", "ringback-project": "default"}
@@ -206,6 +222,21 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
         listener.close()
         await core.stop()
         await store.aclose()
+
+
+def _config(app: ASGIApp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        loop="none",
+        http="httptools",
+        ws="none",
+        lifespan="off",
+        access_log=False,
+        log_config=None,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=5,
+    )
 
 
 async def _populate(core: Core, tools: Sequence[Mapping[str, Any]]) -> None:

@@ -64,7 +64,9 @@ def _in_camel(error: InvalidInputError) -> InvalidInputError:
     for flaw in error.flaws:
         first, slash, rest = flaw.pointer.removeprefix("/").partition("/")
         head, *words = first.split("_")
-        flaws.append(Flaw("/" + head + "".join(word.capitalize() for word in words) + slash + rest, flaw.detail))
+        name = head + "".join(word.capitalize() for word in words)
+        where = "/input/" if name == "callerContext" else "/"
+        flaws.append(Flaw(where + name + slash + rest, flaw.detail))
     return DependencyError(*flaws) if isinstance(error, DependencyError) else InvalidInputError(*flaws)
 
 

@@ -16,6 +16,7 @@ from ringback.services.pages import read_cursor, write_cursor
 
 PAGE_BYTES = 64 * 1024
 PAGE_BYTES_MAX = 4 * 1024 * 1024
+CHARACTER_BYTES = 4  # the longest character of UTF-8; a smaller page would have to cut one
 _EVENTS = 50
 _PARTS = ("artifact.updated", "output.chunk", "output.dropped")
 _STREAMS = ("stdout", "stderr")
@@ -135,7 +136,7 @@ class Results:
     async def page(
         self, run: Run, *, cursor: str | None = None, max_bytes: int = PAGE_BYTES, is_partial: bool = False
     ) -> ResultPage:
-        """A part of the result of at most `max_bytes` bytes of output, never empty while there is more.
+        """A part of the result of at most `max_bytes` bytes of output (4 at least), never empty while there is more.
 
         A part ends with a line where it can, and never within a character, so that parts may be read as text one by one.
 
@@ -149,7 +150,7 @@ class Results:
         if run.status is Status.CANCELED and not is_partial:
             raise JobCancelledError(run.run_id)
         begin = _Place() if cursor is None else _place_in(cursor, run)
-        part = await self._part(run, begin, max(1, min(max_bytes, PAGE_BYTES_MAX)))
+        part = await self._part(run, begin, max(CHARACTER_BYTES, min(max_bytes, PAGE_BYTES_MAX)))
         is_last = run.is_terminal and not part.has_more
         end = part.end if is_last else part.end_on_text(begin)
         return ResultPage(
