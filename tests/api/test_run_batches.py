@@ -43,7 +43,7 @@ async def test_a_batch_of_the_wrong_size_or_shape_is_refused_whole(door: Door) -
     for body, pointer in (
         ({"runs": []}, "/runs"),
         ({"runs": [asked()] * 1001}, "/runs"),
-        ({"runs": [asked(surprise=1)]}, "/runs/surprise"),
+        ({"runs": [asked(surprise=1)]}, "/runs/0/surprise"),
     ):
         answer = await door.client.post("/v1/runs/batch", json=body)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)
