@@ -6,10 +6,13 @@ import asyncio
 
 import pytest
 
-from ringback.domain.runs import AttemptOutcome
+from ringback.domain.errors import StoreUnavailableError
+from ringback.domain.ids import InteractionId
+from ringback.domain.runs import Ask, AttemptOutcome
 from ringback.domain.states import FailureKind, Status
+from ringback.engine.apply import apply
 from ringback.services.starting import Parent
-from tests.installed import Installed
+from tests.installed import PROJECT, Installed
 
 
 async def test_a_dependent_runs_after_its_upstream_and_not_before(here: Installed) -> None:
@@ -68,7 +71,7 @@ async def test_children_follow_a_stop(here: Installed) -> None:
     await here.begin(session, claim)
     child = await here.start(parent=Parent(run_id=parent.run_id, fence=claim["fence"]))
     loose = await here.start(parent=Parent(run_id=parent.run_id, fence=claim["fence"], relation="follow_up"))
-    await here.core.runs.cancel("default", parent.run_id, by="me")  # type: ignore[arg-type]
+    await here.core.runs.cancel(PROJECT, parent.run_id, by="me")
 
     await here.core.engine.outbox.pay()
 
@@ -104,4 +107,48 @@ async def test_the_loop_wakes_when_something_is_owed(here: Installed) -> None:
         pass
     task.cancel()
 
+    assert (await here.look(second.run_id)).ready_at is not None
+
+
+async def test_questions_of_an_ended_run_are_withdrawn(here: Installed) -> None:
+    run = await here.start()
+    store = here.core.store
+    question = {"interaction_id": "i1", "run_id": run.run_id, "kind": "approval", "blocking": 1, "status": "open"}
+    await store.commit(
+        lambda desk: desk.write("insert_interaction", {**question, "prompt": "{}", "opened_at": desk.now})
+    )
+    await apply(store, run.run_id, Ask(InteractionId("i1"), is_blocking=True, reason="approval"))
+    assert (await here.core.runs.describe(await here.look(run.run_id))).waiting_for == {
+        "kind": "interaction",
+        "interactionId": "i1",
+        "reason": "approval",
+    }
+    await here.core.runs.cancel(PROJECT, run.run_id, by="me")
+
+    await here.core.engine.outbox.pay()
+
+    rows = await store.reads.rows("interactions_of_run", {"run_id": run.run_id})
+    assert [(row["status"], row["closed_at"]) for row in rows] == [("withdrawn", here.clock.now())]
+
+
+async def test_a_debt_that_cannot_be_paid_now_is_paid_later(here: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    outbox = here.core.engine.outbox
+    first = await here.start()
+    second = await here.start(depends_on=(first.run_id,))
+    await here.run_once(await here.attach())
+    failures = iter([StoreUnavailableError()])
+    commit = type(here.core.store).commit
+
+    async def failing(self: object, *args: object, **kwargs: object) -> object:
+        for error in failures:
+            raise error
+        return await commit(self, *args, **kwargs)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(type(here.core.store), "commit", failing)
+    outbox.again_after = 1
+    outbox.paid.arm()
+    task = asyncio.create_task(outbox.run())
+
+    assert await outbox.paid.next() == 1
+    task.cancel()
     assert (await here.look(second.run_id)).ready_at is not None

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ringback.domain.ids import RunId
+from ringback.domain.moments import SECOND, Micros
 from ringback.domain.runs import Cancel, Command, UpstreamEnded
 from ringback.domain.states import Status
 from ringback.engine.apply import apply_on
@@ -33,6 +34,7 @@ class Outbox:
 
     store: Store
     notify: Notify
+    again_after: Micros = SECOND
     paid: Probe[int] = field(default_factory=Probe)
     _rung: asyncio.Event = field(default_factory=asyncio.Event)
 
@@ -42,14 +44,16 @@ class Outbox:
         try:
             while True:
                 self._rung.clear()
+                rest = IDLE_S
                 try:
                     count = await self.pay()
                     self.paid.hit(count)
+                    if count == BATCH:  # there may be more
+                        continue
                 except Exception:  # the loop's last line of defence; CancelledError passes
                     log.exception("the outbox failed")
-                    count = 0
-                if count < BATCH:
-                    await ring_within(self._rung, IDLE_S)
+                    rest = self.again_after / SECOND
+                await ring_within(self._rung, rest)
         finally:
             stop()
 
@@ -69,19 +73,27 @@ class Outbox:
         command, others = await self._who(entry["topic"], run_id)
 
         def work(desk: Desk) -> None:
-            for other in others:
-                apply_on(desk, other, command)
+            if command is None:
+                desk.write("withdraw_interactions", {"run_id": run_id, "now": desk.now})
+            else:
+                for other in others:
+                    apply_on(desk, other, command)
             desk.write("delete_outbox", {"position": entry["position"]})
 
         await self.store.commit(work, runs=others)
 
-    async def _who(self, topic: str, run_id: RunId) -> tuple[Command, list[RunId]]:
+    async def _who(self, topic: str, run_id: RunId) -> tuple[Command | None, list[RunId]]:
+        """What is owed to which runs; no command where the debt is to the run's own open questions."""
         reads = self.store.reads
-        if topic == "children":
-            links = await reads.links(run_id)
-            children = [link.to_run_id for link in links if link.relation in FOLLOWS_CANCEL]
-            return Cancel(by=f"run:{run_id}", reason="its parent was stopped"), children
-        run = await reads.run(run_id)
-        has_succeeded = run is not None and run.status is Status.SUCCEEDED
-        links = await reads.links(run_id, backwards=True, relation="depends_on")
-        return UpstreamEnded(run_id, has_succeeded), [link.from_run_id for link in links]
+        match topic:
+            case "interactions":
+                return None, []
+            case "children":
+                links = await reads.links(run_id)
+                children = [link.to_run_id for link in links if link.relation in FOLLOWS_CANCEL]
+                return Cancel(by=f"run:{run_id}", reason="its parent was stopped"), children
+            case _:
+                run = await reads.run(run_id)
+                has_succeeded = run is not None and run.status is Status.SUCCEEDED
+                links = await reads.links(run_id, backwards=True, relation="depends_on")
+                return UpstreamEnded(run_id, has_succeeded), [link.from_run_id for link in links]
