@@ -22,7 +22,7 @@ import httpx2
 from ringback.store import maintenance
 from tests.chaos.work import BEGUN, FUNCTION, Kind, Ledger, define, executions, flaws_of
 from tests.reliability.client import FINAL, Client
-from tests.reliability.installation import FUNCTIONS, Installation
+from tests.reliability.installation import FUNCTIONS, Installation, errors_in
 from tests.reliability.processes import Process, carrying, environment_of
 from tests.reliability.waiting import until
 
@@ -200,11 +200,14 @@ class Storm:
             self._ledger.replays += "idempotency-replayed" in answer.headers
 
     def _stop_one(self, client: Client, chance: random.Random) -> None:
+        """Stop a job that was just started, or one that runs."""
         with self._lock:
-            if not self._ledger.jobs:
-                return
-            job_id, _ = chance.choice(list(self._ledger.jobs.values())[-20:])
+            recent = [job_id for job_id, _ in self._ledger.jobs.values()][-20:]
         try:
+            under_way = [job["job_id"] for job in client.jobs(status="running", limit=200)]
+            if not (candidates := chance.choice((recent, under_way)) or recent):
+                return
+            job_id = chance.choice(candidates)
             client.stop(job_id)
             self._ledger.stopped.add(job_id)
         except (httpx2.TransportError, AssertionError) as error:
@@ -249,7 +252,7 @@ class Storm:
         if left := here.attempt_processes():
             report.flaws.append(f"processes are left: {left}")
         report.flaws += maintenance.check(here.data)
-        report.flaws += [f"a log has a traceback: {line}" for line in here.log().splitlines() if "Traceback" in line]
+        report.flaws += errors_in(here.log())
 
     def _was_cut(self, unknown: list[str]) -> bool:
         """The end of the storm may cut each client in the middle of one start."""

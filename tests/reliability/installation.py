@@ -5,7 +5,6 @@ any of them alone. The address stays the same over restarts of the server. `clos
 process that belongs to an attempt of this installation is left.
 """
 
-import json
 import os
 import re
 import socket
@@ -23,6 +22,7 @@ from tests.reliability.processes import Process, carrying
 from tests.reliability.waiting import until
 
 LEASE_S = 3.0
+ERROR = re.compile(r'"level": ?"(error|critical)"|Traceback')
 PROFILE = ("pool", "limits", "env", "cwd", "secrets", "envAllow")
 OUTER = ("summary", "requiresIdempotencyKey")
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -36,10 +36,12 @@ ON_TERMINAL = (
 class Installation:
     """Nothing runs yet; `with` closes it."""
 
-    def __init__(self, folder: Path, *, lease_s: float = LEASE_S, **settings: Any) -> None:
+    def __init__(
+        self, folder: Path, *, lease_s: float = LEASE_S, data_folder: Path | None = None, **settings: Any
+    ) -> None:
         """`settings` are more fields of `ServerSettings`."""
         self.folder = folder
-        self.data = folder / "data"
+        self.data = data_folder or folder / "data"
         self.work = folder / "work"
         for each in (self.data, self.work):
             each.mkdir(parents=True, exist_ok=True)
@@ -187,13 +189,12 @@ def python(code: str) -> list[str]:
 
 
 def errors_in(log: str) -> list[str]:
-    """The lines of a log that speak of an error or a traceback."""
-    return [line for line in log.splitlines() if re.search(r'"level": ?"(error|critical)"|Traceback', line)]
-
-
-def records_in(log: str) -> list[dict[str, Any]]:
-    """The JSON lines of a log."""
-    return [json.loads(line) for line in log.splitlines() if line.startswith("{")]
+    """What a log says of errors: each such record, and each traceback with what it leads to."""
+    lines = log.splitlines()
+    starts = [number for number, line in enumerate(lines) if ERROR.search(line)]
+    return [
+        "\n".join(lines[number : number + 40]) if "Traceback" in lines[number] else lines[number] for number in starts
+    ]
 
 
 def attached_times(process: Process) -> int:
