@@ -1,8 +1,9 @@
 """What real test runners printed, and the line that is made of it.
 
 `fixtures/FORMAT/CASE.txt` was printed by the runner itself (pytest 6, 7 and 9, unittest of Python 3.8, 3.11 and 3.13,
-Jest 30, Vitest 4, cargo 1.95, go 1.19, node 20, Test::More and prove); the file names ending in a version are written
-after the runner's documentation. Many of the tests print lines that look like results, on purpose.
+Jest 30, Vitest 4, cargo 1.95, go 1.19, node 20, Test::More, prove and tape 5); the file names ending in a version are
+written after the runner's documentation, and tap/cut is the end of a longer output. Many of the tests print lines that
+look like results, on purpose.
 `expected.tsv` holds case, exit code and line.
 """
 

@@ -46,6 +46,8 @@ def package(**scripts: str) -> str:
         ({"Pipfile": "[dev-packages]\npytest='*'"}, {"test": "pipenv run pytest -q"}),
         ({"setup.py": "", ".venv/bin/python": "", "tests/conftest.py": ""}, {"test": ".venv/bin/python -m pytest -q"}),
         ({"setup.py": "", "tests/test_a.py": "import unittest"}, {"test": "python -m unittest discover -s tests"}),
+        ({"setup.py": "", "tests/test_a.py": "import unittest", "tests/__init__.py": ""},
+         {"test": "python -m unittest discover -s tests -t ."}),
         ({"setup.py": "", "uv.lock": "", "test/test_a.py": "import unittest"},
          {"test": "uv run python -m unittest discover -s test"}),
         ({"tox.ini": "[tox]\n[pytest]"}, {"test": "python -m pytest -q", "tox": "tox"}),

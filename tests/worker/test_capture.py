@@ -3,7 +3,9 @@
 import asyncio
 import os
 
-from ringback.worker.capture import CHUNK_BYTES, Capture
+import pytest
+
+from ringback.worker.capture import CHUNK_BYTES, TAIL_BYTES, Capture
 from ringback.worker.masking import Mask
 from tests.worker.attempts import Recorder
 
@@ -186,3 +188,9 @@ async def test_the_tail_holds_both_streams() -> None:
     pipes.close()
     assert sorted([capture.tail[:4], capture.tail[4:]]) == [b"fine", b"oops"]
     assert recorder.stderr == b"oops"
+
+
+@pytest.mark.parametrize(("written", "is_whole"), [(TAIL_BYTES, True), (TAIL_BYTES + 1, False)])
+async def test_the_tail_says_whether_it_is_all(written: int, is_whole: bool) -> None:
+    capture = await captured(Recorder(), b"x" * written, cap_bytes=8 * MIB)
+    assert (len(capture.tail), capture.is_tail_whole) == (TAIL_BYTES, is_whole)

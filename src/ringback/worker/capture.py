@@ -23,7 +23,7 @@ CHUNK_BYTES: Final = 64 * 1024
 READ_BYTES: Final = 256 * 1024
 LATE_BYTES_MAX: Final = 1024 * 1024  # no pipe of a child holds more (see `channels`)
 FLUSH_AFTER_S: Final = 0.2
-TAIL_BYTES: Final = 128 * 1024
+TAIL_BYTES: Final = 1024 * 1024  # twice as much is held for a moment
 NOTICE_EVERY_S: Final = 10.0
 
 
@@ -43,6 +43,7 @@ class Capture:
         self._tasks: list[asyncio.Task[None]] = []
         self._blocked = 0
         self._last_read_at = self._loop.time()
+        self.is_tail_whole = True
         self.dropped_bytes = 0
         self.broken: asyncio.Future[None] = self._loop.create_future()
 
@@ -63,7 +64,7 @@ class Capture:
 
     @property
     def tail(self) -> bytes:
-        """The last output of both streams in the order in which it came, masked."""
+        """The last output of both streams in the order in which it came, masked; `is_tail_whole` if that is all."""
         return bytes(self._tail[-TAIL_BYTES:])
 
     def finish_by(self, moment: float) -> None:
@@ -116,6 +117,7 @@ class Capture:
         if not data:
             return
         self._tail += data[-TAIL_BYTES:]
+        self.is_tail_whole = self.is_tail_whole and len(data) <= TAIL_BYTES and len(self._tail) <= TAIL_BYTES
         if len(self._tail) > 2 * TAIL_BYTES:
             del self._tail[:-TAIL_BYTES]
         head = data[: self._head_left]

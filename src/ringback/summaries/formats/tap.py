@@ -1,6 +1,7 @@
-"""TAP from any producer, the closing counts of node's test runner, and `prove`'s report.
+"""TAP from any producer, the closing counts of node's test runner and of tape, and `prove`'s report.
 
-A closing report beats counting: node's `# pass 3` (or `ℹ pass 3`) knows nested tests, prove has seen every file.
+A closing report beats counting: node's `# pass 3` (or `ℹ pass 3`) knows nested tests, tape's `# pass  3` stands even
+where the beginning of a long output was not kept, prove has seen every file.
 Otherwise leaves are counted: a line whose subtests stand indented above it (TAP 14) or in braces below it (Vitest)
 only repeats them. `not ok … # TODO` is no failure.
 """
@@ -14,15 +15,16 @@ from typing import Final
 from ringback.summaries.formats import prove
 from ringback.summaries.tally import Tally
 
-_TEST: Final = re.compile(r"( *)(not )?ok\b(?: \d+)?(?: -)? ?(.*)")
+_TEST: Final = re.compile(r"( *)(not )?ok\b(?: (\d{1,9}))?(?: -)? ?(.*)")
 _DIRECTIVE: Final = re.compile(r"(?:^|\s)# ?(skip|todo)", re.IGNORECASE)
 _PLAN: Final = re.compile(r"1\.\.(\d{1,9})(?:\s*# *(skip.*))?", re.IGNORECASE)
-_TRAILER: Final = re.compile(r"[#ℹ] (tests|pass|fail|cancelled|skipped|todo) (\d{1,9})")
+_TRAILER: Final = re.compile(r"[#ℹ] (tests|pass|fail|cancelled|skipped|todo) {1,2}(\d{1,9})")
 _BAIL: Final = re.compile(r"Bail out!\s*(.*)")
 _PLACE: Final = re.compile(
     r"""\s*(?:location|at): ['"]([^'"]+)['"]"""  # node, Vitest
     r"|#   at (\S+) line \d+\."  # Test::More
     r"|test at (\S+?):\d+:\d+"  # node's spec reporter
+    r"|\s*at: (?:[^()]*\()?([^()]+?):\d+:\d+\)?$"  # tape
 )
 _NAMED_FILE: Final = re.compile(r"(\S+[\w/]\.[cm]?[jt]sx?)(?: > .*)?")
 _WORDS: Final = {"pass": "passed", "fail": "failed", "cancelled": "errors", "skipped": "skipped", "todo": "todo"}
@@ -45,7 +47,7 @@ class _Reader:
         self._failed: list[str] = []
         self._notes: list[str] = []
         self._planned: int | None = None
-        self._seen = self._depth = 0
+        self._seen = self._unseen = self._depth = 0
         self._is_tap = self._is_yaml = self._has_failed = False
         self._at = -1
 
@@ -53,8 +55,9 @@ class _Reader:
         if not self._is_tap and (self._planned is None or not self._seen):
             return None  # a plan alone may be anybody's range
         counts = self._trailer or dict(self._counts)
-        if not self._trailer and self._planned is not None and self._planned > self._seen:
-            self._notes.append(f"planned {self._planned}, ran {self._seen}")
+        ran = self._seen + self._unseen
+        if not self._trailer and self._planned is not None and self._planned > ran:
+            self._notes.append(f"planned {self._planned}, ran {ran}")
             counts["errors"] = 1
         is_sum = not self._trailer
         return Tally(counts=counts, failed=self._failed, notes=self._notes, is_sum=is_sum, at=self._at)
@@ -76,12 +79,15 @@ class _Reader:
             self._read_frame(at, line)
 
     def _test(self, at: int, match: re.Match[str]) -> None:
-        depth, name = len(match[1]), match[3].partition(" # ")[0].strip()
-        found = _DIRECTIVE.search(match[3])
+        depth, name = len(match[1]), match[4].partition(" # ")[0].strip()
+        found = _DIRECTIVE.search(match[4])
         directive = found[1].lower() if found else ""
         is_parent = self._depth > depth or match[0].endswith("{")
         self._at, self._depth = at, depth
-        self._seen += depth == 0
+        if depth == 0:
+            if not self._seen and not self._is_tap and self._planned is None and match[3]:
+                self._unseen = max(int(match[3]) - 1, 0)  # a head that was cut off had these
+            self._seen += 1
         self._has_failed = match[2] is not None and directive != "todo" and not is_parent
         if is_parent:
             return

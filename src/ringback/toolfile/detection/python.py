@@ -27,7 +27,7 @@ def detect_python(folder: Folder) -> Iterator[Suggestion]:
     if reason := _pytest_reason(folder):
         yield _pytest(prefix, through, reason)
     elif tests := _test_files(folder):
-        yield _unittest(prefix, through, tests)
+        yield _unittest(prefix, through, tests, is_package=folder.inside(tests).has("__init__.py"))
     yield from _sessions(folder)
     if "ruff" in tool or folder.has("ruff.toml", ".ruff.toml"):
         yield _checker("lint", "ruff", ("ruff", "check"), prefix, through)
@@ -53,13 +53,15 @@ def _pytest(prefix: tuple[str, ...], through: str, reason: str) -> Suggestion:
     )
 
 
-def _unittest(prefix: tuple[str, ...], through: str, tests: str) -> Suggestion:
+def _unittest(prefix: tuple[str, ...], through: str, tests: str, *, is_package: bool) -> Suggestion:
+    # A package of tests may import from itself, which needs the folder above it as the top.
+    top = ("-t", ".") if is_package else ()
     python = prefix[:-1] if prefix[-1:] == ("-m",) else (*prefix, "python")
     return Suggestion(
         name="test",
         kind="unittest",
         description="Run the Python tests.",
-        command=(*python, "-m", "unittest", "discover", "-s", tests),
+        command=(*python, "-m", "unittest", "discover", "-s", tests, *top),
         why=f"{tests}/ holds test files and nothing mentions pytest; {through}",
         summary="unittest",
     )

@@ -191,7 +191,7 @@ class Work:
     async def _verdict(self, child: Child, capture: Capture, folder: str, began_ns: int) -> Outcome:
         code = child.returncode
         assert code is not None
-        summary = await self._summary(code, capture.tail, folder, began_ns)
+        summary = await self._summary(code, capture, folder, began_ns)
         facts: dict[str, Any] = {"exitCode": code} if code >= 0 else {"signal": signal_name(-code)}
         if child.left:
             facts["leftoverProcesses"] = child.left
@@ -211,14 +211,15 @@ class Work:
             error_detail=facts,
         )
 
-    async def _summary(self, code: int, tail: bytes, folder: str, began_ns: int) -> str:
-        spec = self.assignment.summary
+    async def _summary(self, code: int, capture: Capture, folder: str, began_ns: int) -> str:
+        spec, tail, is_whole = self.assignment.summary, capture.tail, capture.is_tail_whole
 
-        def told() -> str:
+        def read() -> str:
             files = fresh_files(spec, folder, began_ns)
-            return summarize(spec, output=tail, exit_code=code, files=files, cwd=folder).text
+            summary = summarize(spec, output=tail, exit_code=code, files=files, cwd=folder, is_complete=is_whole)
+            return summary.text
 
-        text = told() if len(tail) <= SMALL_OUTPUT_BYTES else await asyncio.to_thread(told)
+        text = read() if len(tail) <= SMALL_OUTPUT_BYTES else await asyncio.to_thread(read)
         return self.mask.text(text)
 
 
