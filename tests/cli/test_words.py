@@ -10,7 +10,7 @@ from ringback.cli.moments import lasted, local, parse_not_before, relative, seco
 from ringback.cli.notice import completion, neutral
 from ringback.cli.output import LINE_BYTES_MAX, Reader
 from ringback.cli.terminal import plain
-from ringback.client.records import job_snapshot
+from ringback.client.reading import job_snapshot
 
 NOW = datetime(2027, 3, 28, 12, 0, tzinfo=UTC)
 SCHEMA: dict[str, Any] = {

@@ -17,8 +17,9 @@ from ringback.client import (
     UnreachableError,
 )
 from ringback.client.exchange import Answer, Link
-from ringback.client.operations import events, output, wait
+from ringback.client.operations import wait
 from ringback.client.requests import Output
+from ringback.client.streams import events, output
 from ringback.client.sync import Driver
 from tests.client.scripted import END, ScriptedWire, event, job, lost, ok, problem, sse, stream
 

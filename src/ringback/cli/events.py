@@ -9,7 +9,7 @@ import typer
 from ringback.cli.jobs import JobArgument
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
-from ringback.client import operations
+from ringback.client import streams
 from ringback.client.records import Event
 
 DETAIL_MAX = 160
@@ -24,7 +24,7 @@ def events(
 ) -> None:
     """Print a job's events. With --json: JSON lines, each event with its envelope."""
     handle = session.client.job(job)
-    so_far = operations.events_so_far(session.link, job, after=after)
+    so_far = streams.events_so_far(session.link, job, after=after)
     found: Iterable[Event] = handle.events(after=after) if follow else session.run(so_far)
     for event in found:
         if session.out.json_mode:

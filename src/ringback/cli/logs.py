@@ -9,7 +9,7 @@ from ringback.cli.jobs import JobArgument
 from ringback.cli.output import Reader
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
-from ringback.client import operations
+from ringback.client import streams
 from ringback.client.blocking import Job
 from ringback.client.records import Event
 from ringback.client.requests import Output
@@ -36,7 +36,7 @@ def logs(
 
 def _print_so_far(session: Session, job: str, wanted: Output) -> None:
     """Bytes for bytes: the server made it readable, if that was asked for."""
-    for piece in session.client.driver.iterate(operations.output(session.link, job, wanted)):
+    for piece in session.client.driver.iterate(streams.output(session.link, job, wanted)):
         sys.stdout.buffer.write(piece)
     sys.stdout.buffer.flush()
 
@@ -45,7 +45,7 @@ def _follow(session: Session, job: Job, stream: str | None, raw: bool, tail: int
     """From the beginning, or from the last lines on, to the end of the job."""
     reader, position = Reader(sys.stdout.write), 0
     if tail is not None:
-        written, position = session.run(operations.last_lines(session.link, job.id, stream, max(tail, 1)))
+        written, position = session.run(streams.last_lines(session.link, job.id, stream, max(tail, 1)))
         _show(reader, "", written if tail else b"", raw)
         reader.end()
     for event in job.events(after=position):
@@ -69,7 +69,7 @@ def _show(reader: Reader, stream: str, written: bytes, raw: bool) -> None:
 
 
 def _as_records(session: Session, job: Job, stream: str | None, follow: bool) -> None:
-    events = job.events() if follow else session.run(operations.events_so_far(session.link, job.id))
+    events = job.events() if follow else session.run(streams.events_so_far(session.link, job.id))
     for event in events:
         if event.type in {"output.chunk", "output.dropped"} and _is_of(event, stream):
             session.out.record(event.raw)

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ringback.client import operations, requests
+from ringback.client import operations, requests, streams
 from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.blocking import NO_SERVER, link_to
 from ringback.client.errors import UnreachableError
@@ -231,11 +231,11 @@ class AsyncJob:
         return b"".join(pieces).decode(errors="replace")
 
     def _pieces(self, wanted: requests.Output) -> AsyncGenerator[bytes, None]:
-        return self._client.driver.iterate(operations.output(self._link, self.id, wanted))
+        return self._client.driver.iterate(streams.output(self._link, self.id, wanted))
 
     def events(self, *, after: int = 0) -> AsyncGenerator[Event, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
-        return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
+        return self._client.driver.iterate(streams.events(self._link, self.id, after=after))
 
     async def stop(self, reason: str | None = None) -> JobSnapshot:
         """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""

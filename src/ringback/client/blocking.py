@@ -7,7 +7,7 @@ from threading import Lock
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from ringback.client import operations, requests
+from ringback.client import operations, requests, streams
 from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
 from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
@@ -232,11 +232,11 @@ class Job:
         return b"".join(self._pieces(requests.Output(stream, tail, is_text=True))).decode(errors="replace")
 
     def _pieces(self, wanted: requests.Output) -> Generator[bytes, None, None]:
-        return self._client.driver.iterate(operations.output(self._link, self.id, wanted))
+        return self._client.driver.iterate(streams.output(self._link, self.id, wanted))
 
     def events(self, *, after: int = 0) -> Generator[Event, None, None]:
         """Its events, live, up to the terminal one; goes on by itself when the connection breaks."""
-        return self._client.driver.iterate(operations.events(self._link, self.id, after=after))
+        return self._client.driver.iterate(streams.events(self._link, self.id, after=after))
 
     def stop(self, reason: str | None = None) -> JobSnapshot:
         """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""
