@@ -1,19 +1,33 @@
 """Ringback: durable asynchronous runs for AI agents. Start work, hang up, be rung back.
 
-What functions need to become tools is offered here and loaded on first use, so that importing the package stays cheap.
+The client, and what functions need to become tools, are offered here and loaded on first use, so that importing the package
+stays cheap.
 """
 
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from ringback.client import AsyncRingback as AsyncRingback, Ringback as Ringback
     from ringback.worker.app import App as App, Retry as Retry
     from ringback.worker.context import Context as Context
     from ringback.worker.signals import Cancelled as Cancelled, ChildRefusedError as ChildRefusedError, Fail as Fail
 
 __version__ = "0.1.0"
-__all__ = ["App", "Cancelled", "ChildRefusedError", "Context", "Fail", "Retry", "__version__"]
+__all__ = [
+    "App",
+    "AsyncRingback",
+    "Cancelled",
+    "ChildRefusedError",
+    "Context",
+    "Fail",
+    "Retry",
+    "Ringback",
+    "__version__",
+]
 
 _HOMES = {
+    "AsyncRingback": "ringback.client",
+    "Ringback": "ringback.client",
     "App": "ringback.worker.app",
     "Retry": "ringback.worker.app",
     "Context": "ringback.worker.context",
