@@ -6,7 +6,7 @@ from ringback.domain.events import EVENT_TYPES
 from ringback.domain.moments import Moment
 from ringback.domain.policy import UNSTARTED_ATTEMPTS_MAX
 from ringback.domain.records import replace
-from ringback.domain.runs import Claim, Command, Decision, NoteDependent, Run
+from ringback.domain.runs import Claim, Command, Decision, NoteDependent, Run, Tick
 from ringback.domain.states import HELD, TERMINAL, TRANSITIONS, WAITING, FailureKind, Status
 from ringback.domain.timers import arm
 
@@ -95,8 +95,10 @@ def check_step(before: Run, command: Command, decision: Decision) -> None:
     if isinstance(command, Claim):
         assert after.fence == before.fence + 1
     else:
-        gave_up = decision.ended is not None and after.is_terminal
-        assert after.fence in (before.fence, before.fence + gave_up), "the fence never falls"
+        is_given_up = isinstance(command, Tick) and decision.ended is not None
+        assert after.fence == before.fence + is_given_up, "who is given up on loses the fence; nobody else does"
+    if after.backoff_until is not None and decision.ended is not None:
+        assert after.backoff_until >= decision.ended.ended_at + after.policy.retry.delay, "never shorter than asked for"
     assert after.attempts_done - before.attempts_done == (decision.ended is not None)
     if decision.ended is not None:
         assert decision.ended.attempt == before.attempt, "an attempt goes into the record as it was"

@@ -142,14 +142,22 @@ class ManyRuns(RuleBasedStateMachine):
     def had_a_child(self, which: int) -> None:
         run = self.held(which)
         if run is not None:
-            child = self.add((), runs_always=False)
-            self.world[run.run_id].children.append(child)
-            assert self.obey(run.run_id, NoteChild(run.fence, child, "tool_subrun"))
+            self.give_child(run)
 
-    @rule(which=ANY)
-    def stopped(self, which: int) -> None:
+    def give_child(self, run: Run) -> None:
+        child = self.add((), runs_always=False)
+        self.world[run.run_id].children.append(child)
+        assert self.obey(run.run_id, NoteChild(run.fence, child, "tool_subrun"))
+
+    @rule(which=ANY, is_running=st.booleans(), is_crossed=st.booleans())
+    def stopped(self, which: int, is_running: bool, is_crossed: bool) -> None:
+        """A run is stopped; before its attempt hears of it, it may start another child."""
+        held = self.held(which)
         targets = list(self.world)
-        assert self.obey(targets[which % len(targets)], Cancel(by="u1"))
+        target = held.run_id if is_running and held is not None else targets[which % len(targets)]
+        assert self.obey(target, Cancel(by="u1"))
+        if is_crossed and self.world[target].run.is_held and len(self.world) < RUNS_MAX:
+            self.give_child(self.world[target].run)
 
     @rule(which=ANY, is_over=st.sampled_from([True, True, False]))
     def paid(self, which: int, is_over: bool) -> None:

@@ -223,7 +223,9 @@ class OneRun(RuleBasedStateMachine):
 
     @rule(off=FENCES, outcome=OUTCOMES, facts=SETTLED)
     def settled(self, off: int, outcome: AttemptOutcome, facts: dict[str, Any]) -> None:
-        self.obey(settle(outcome, fence=self.fence(off), **facts))
+        has_begun = self.run.status in (Status.RUNNING, Status.CANCELING)
+        accepted = self.obey(settle(outcome, fence=self.fence(off), **facts))
+        assert accepted or off or not has_begun, "however it ended, its bearer is heard"
 
     @rule(facts=SETTLED, next_run=BIRTHS)
     def failed_and_went_on(self, facts: dict[str, Any], next_run: dict[str, Any]) -> None:
@@ -232,16 +234,25 @@ class OneRun(RuleBasedStateMachine):
 
     @rule(off=FENCES, draw=DRAWS)
     def lost(self, off: int, draw: float) -> None:
-        self.obey(Lose(self.fence(off), "its lease expired", draw))
+        is_held = self.run.is_held
+        assert self.obey(Lose(self.fence(off), "its lease expired", draw)) == (is_held and not off)
 
-    @rule(by=TEXTS, is_meant=RARELY)
-    def stopped(self, by: str | None, is_meant: bool) -> None:
+    @rule(by=TEXTS, is_meant=RARELY, acknowledged=st.booleans())
+    def stopped(self, by: str | None, is_meant: bool, acknowledged: bool) -> None:
         if not is_meant:  # it ends most runs, so it must not come too often
             return
         status = self.run.status
         assert self.obey(Cancel(by, None))
         may_go_on = status in (Status.RUNNING, Status.CANCELING)
         assert self.run.is_terminal or (may_go_on and self.run.status is Status.CANCELING)
+        if acknowledged:
+            self.obey(Append(self.run.fence, (), cancel_acknowledged=True))
+
+    @rule(facts=SETTLED, outcome=OUTCOMES)
+    def stopped_while_it_ends(self, facts: dict[str, Any], outcome: AttemptOutcome) -> None:
+        if self.run.status is Status.RUNNING:
+            self.stopped(None, is_meant=True, acknowledged=False)
+            self.settled(0, outcome, facts)
 
     @rule(is_ticked=OFTEN)
     def ticked(self, is_ticked: bool) -> None:
@@ -306,4 +317,4 @@ def _output(stream: str, what: bytes | int) -> NewEvent:
 
 
 TestOneRun = OneRun.TestCase
-TestOneRun.settings = settings(max_examples=150, stateful_step_count=50, deadline=None)
+TestOneRun.settings = settings(max_examples=100, stateful_step_count=50, deadline=None)
