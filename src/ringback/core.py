@@ -31,6 +31,7 @@ class Options:
     """What an operator may set about the core."""
 
     lease: Micros = 15 * SECOND
+    beat_every: Micros = 5 * SECOND
     sweep_every: Micros = SECOND
     keep: Micros | None = 30 * DAY
 
@@ -100,6 +101,7 @@ def assemble(
         starting=starting,
         tools=tools,
         lease=options.lease,
+        beat_every=options.beat_every,
     )
     return Core(
         store=store,

@@ -65,7 +65,11 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
     store = SqliteStore(path, clock=clock, notify=notify)
     await store.open()
     try:
-        options = Options(lease=micros(settings.lease_s), keep=round(settings.retention_days * DAY))
+        options = Options(
+            lease=micros(settings.lease_s),
+            beat_every=micros(settings.heartbeat_s),
+            keep=round(settings.retention_days * DAY),
+        )
         core = assemble(
             store=store,
             clock=clock,

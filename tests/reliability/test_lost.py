@@ -1,7 +1,13 @@
 """LOST: what becomes of work whose worker, or whose server, is gone."""
 
 import time
+from pathlib import Path
 
+import pytest
+
+from ringback.domain.moments import SECOND
+from ringback.settings import SettingsError, load_server_settings
+from tests.installed import Installed
 from tests.reliability.conftest import Fresh
 from tests.reliability.installation import LEASE_S
 from tests.reliability.processes import running
@@ -81,3 +87,20 @@ def test_after_a_crash_of_everything_every_job_is_accounted_for(fresh: Fresh) ->
     assert (ended["status"], ended["error_kind"], ended["attempts"]) == ("failed", "lost", 1)
     assert not running("sleep 31.75")
     assert all(client.replay(job) for job in (*repeated, unsafe))
+
+
+@pytest.mark.parametrize(
+    ("lease_s", "asked_s", "every_s"), [(15, 5, 5), (60, 5, 5), (3, 5, 1), (15, 1, 1), (30, 20, 10)]
+)
+async def test_a_lease_outlives_two_heartbeats_that_got_lost(
+    here: Installed, lease_s: int, asked_s: int, every_s: int
+) -> None:
+    """O01, O05: whatever the settings are."""
+    here.core.workers.lease, here.core.workers.beat_every = lease_s * SECOND, asked_s * SECOND
+    assert here.core.workers.heartbeat_every == every_s * SECOND
+
+
+def test_a_lease_is_no_shorter_than_three_seconds(tmp_path: Path) -> None:
+    """O01, O05: a worker beats once a second at most."""
+    with pytest.raises(SettingsError, match="RINGBACK_LEASE_S"):
+        load_server_settings(environ={"RINGBACK_LEASE_S": "2.9"}, folder=tmp_path)

@@ -81,10 +81,12 @@ class Workers:
     starting: Starting
     tools: Tools
     lease: Micros = 15 * SECOND
+    beat_every: Micros = 5 * SECOND
 
     @property
     def heartbeat_every(self) -> Micros:
-        return max(self.lease // 3, SECOND)
+        """As often as asked for, and so often that a lease outlives two heartbeats that got lost; once a second at most."""
+        return max(min(self.beat_every, self.lease // 3), SECOND)
 
     async def attach(self, project_id: ProjectId, owner: str, hello: Attach) -> Session:
         """Open a session, and release the function tools that the worker brings."""

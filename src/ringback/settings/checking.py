@@ -44,7 +44,7 @@ class Checked(BaseModel):
     log_level: Literal["debug", "info", "warning", "error"] = ServerSettings.log_level
     log_format: Literal["auto", "console", "json"] = ServerSettings.log_format
     drain_s: float = Field(ServerSettings.drain_s, ge=0, le=3600)
-    lease_s: float = Field(ServerSettings.lease_s, ge=1, le=3600)
+    lease_s: float = Field(ServerSettings.lease_s, ge=3, le=3600)  # a heartbeat a second at most, and it may fail twice
     heartbeat_s: float = Field(ServerSettings.heartbeat_s, ge=1, le=1200)
     retention_days: float = Field(ServerSettings.retention_days, gt=0, le=36_600)
 
