@@ -24,6 +24,7 @@ from ringback.services.access import SCOPES
 from ringback.store.clock import SystemChance, SystemClock, UuidIds
 from ringback.store.local_notify import LocalNotify
 from ringback.store.sqlite import SqliteStore
+from tests.api.contract import hold
 
 TOKEN = "rbp_" + "o" * 43
 OTHER_TOKEN = "rbp_" + "p" * 43  # bound to the project `other`
@@ -213,7 +214,8 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     headers = {"authorization": f"Bearer {TOKEN}", "ringback-project": "default"}
     try:
-        async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=10) as client:
+        hooks = {"response": [hold]}
+        async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=10, event_hooks=hooks) as client:
             yield Door(core, client, server, path)
     finally:
         core.close_doors()

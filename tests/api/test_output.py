@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.api.door import Door, chunk_event
@@ -10,7 +12,7 @@ LINES = b"".join(b"%d\n" % n for n in range(1, 40_001)) + b"FAIL\n"
 CHUNKS = [LINES[at : at + 60_000] for at in range(0, len(LINES), 60_000)]
 
 
-async def written(door: Door, *chunks: bytes, **ending: object) -> str:
+async def written(door: Door, *chunks: bytes, **ending: Any) -> str:
     run_id = await door.start()
     await (await door.worker()).finish(*chunks, **({"exitCode": 0} | ending))
     return run_id

@@ -15,7 +15,18 @@ from time import perf_counter
 from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ringback.api import health, jobs, openapi, operations, run_batches, run_events, run_output, runs, tools, workers
+from ringback.api import (
+    health,
+    jobs,
+    openapi,
+    operations,
+    run_batches,
+    run_events,
+    run_output,
+    run_routes,
+    tools,
+    workers,
+)
 from ringback.api.call import Call
 from ringback.api.meters import Meters
 from ringback.api.problems import RequestError, internal_problem, problem, request_problem
@@ -40,7 +51,7 @@ def endpoints() -> list[Endpoint]:
         *workers.ENDPOINTS,
         *jobs.ENDPOINTS,
         *run_batches.ENDPOINTS,  # before `runs`, whose {run_id} would take its path
-        *runs.ENDPOINTS,
+        *run_routes.ENDPOINTS,
         *run_events.ENDPOINTS,
         *run_output.ENDPOINTS,
         *tools.ENDPOINTS,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 
 from ringback.api.call import Call
+from ringback.api.catalogue_shapes import Health
 from ringback.api.meters import MEDIA_TYPE
 from ringback.api.reply import JSON, Reply, reply_json
 from ringback.api.routes import Endpoint
@@ -34,8 +35,31 @@ async def description(call: Call) -> Reply:
 
 
 ENDPOINTS = [
-    Endpoint(method="GET", path="/metrics", scope=None, handler=metrics, summary="Metrics for Prometheus"),
-    Endpoint(method="GET", path="/openapi.json", scope=None, handler=description, summary="This document"),
-    Endpoint(method="GET", path="/healthz", scope=None, handler=healthz, summary="Whether the process answers"),
-    Endpoint(method="GET", path="/readyz", scope=None, handler=readyz, summary="Whether the server can do its work"),
+    Endpoint(
+        method="GET",
+        path="/metrics",
+        scope=None,
+        handler=metrics,
+        summary="Metrics for Prometheus",
+        gives={200: MEDIA_TYPE},
+    ),
+    Endpoint(
+        method="GET", path="/openapi.json", scope=None, handler=description, summary="This document", gives={200: JSON}
+    ),
+    Endpoint(
+        method="GET",
+        path="/healthz",
+        scope=None,
+        handler=healthz,
+        summary="Whether the process answers",
+        gives={200: Health},
+    ),
+    Endpoint(
+        method="GET",
+        path="/readyz",
+        scope=None,
+        handler=readyz,
+        summary="Whether the server can do its work",
+        gives={200: Health, 503: Health},
+    ),
 ]

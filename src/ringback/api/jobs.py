@@ -14,6 +14,7 @@ from ringback.api.problems import RequestError
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.run_output import end_of_long, result_page
+from ringback.api.shapes import Job, JobAccepted, JobList, JobResult
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status, job_word
@@ -38,7 +39,7 @@ RESERVED = frozenset(
 )
 
 
-class Options(msgspec.Struct, kw_only=True):
+class JobRequest(msgspec.Struct, kw_only=True):
     """The reserved members of a start; what else stands beside them is the tool's."""
 
     tool: str | None = None
@@ -78,7 +79,7 @@ def _request(call: Call, body: Mapping[str, Any]) -> StartRequest:
         raise RequestError(HTTPStatus.BAD_REQUEST, "ambiguous_arguments", detail)
     try:
         given = {name: value for name, value in body.items() if name not in flat}
-        options = msgspec.convert(given, Options)
+        options = msgspec.convert(given, JobRequest)
     except msgspec.ValidationError as error:
         raise InvalidInputError(flaw_of(str(error))) from None
     name = options.tool or options.type
@@ -160,12 +161,63 @@ async def result(call: Call) -> Reply:
     return reply_json(body)
 
 
+_KEY = {"Idempotency-Key": "1 to 255 visible characters: the same key and body give the same job again."}
+_WAIT = {"Prefer": "`wait=N` waits up to N seconds (30 at most) for the end."}
+_PAGE = {"cursor": "Where a page begins, as the page before said.", "limit": "1 to 200; 50 if not given."}
 ENDPOINTS = [
-    Endpoint(method="POST", path="/jobs", scope="runs:write", handler=start, summary="Start a job", takes=Options),
-    Endpoint(method="GET", path="/jobs", scope="runs:read", handler=listed, summary="List jobs, newest first"),
-    Endpoint(method="GET", path="/jobs/{job_id}", scope="runs:read", handler=show, summary="Look at a job"),
-    Endpoint(method="DELETE", path="/jobs/{job_id}", scope="runs:write", handler=stop, summary="Stop a job"),
     Endpoint(
-        method="GET", path="/jobs/{job_id}/result", scope="runs:read", handler=result, summary="Fetch a job's result"
+        method="POST",
+        path="/jobs",
+        scope="runs:write",
+        handler=start,
+        summary="Start a job",
+        takes=JobRequest,
+        gives={202: JobAccepted},
+        query={"require_key": "`1` refuses a start without a key."},
+        headers=_KEY,
+    ),
+    Endpoint(
+        method="GET",
+        path="/jobs",
+        scope="runs:read",
+        handler=listed,
+        summary="List jobs, newest first",
+        gives={200: JobList},
+        query={
+            **_PAGE,
+            "status": "Job words, separated by commas; `active` for all that can change.",
+            "tool": "A tool.",
+        },
+    ),
+    Endpoint(
+        method="GET",
+        path="/jobs/{job_id}",
+        scope="runs:read",
+        handler=show,
+        summary="Look at a job",
+        gives={200: Job, 304: None},
+        headers={**_WAIT, "If-None-Match": "The ETag of a version that the caller has."},
+    ),
+    Endpoint(
+        method="DELETE",
+        path="/jobs/{job_id}",
+        scope="runs:write",
+        handler=stop,
+        summary="Stop a job",
+        gives={200: Job, 202: Job},
+        query={"reason": "Why, at most 500 characters."},
+    ),
+    Endpoint(
+        method="GET",
+        path="/jobs/{job_id}/result",
+        scope="runs:read",
+        handler=result,
+        summary="Fetch a job's result",
+        gives={200: JobResult},
+        query={
+            "cursor": "Where a page begins, as the page before said.",
+            "max_bytes": "Bytes of output on a page; 65536 if not given.",
+            "partial": "`true` reads what there is of a job that has not ended, or was cancelled.",
+        },
     ),
 ]

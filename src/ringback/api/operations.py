@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ringback.api.call import Call
+from ringback.api.catalogue_shapes import ProjectList, Queue, QueueList, WorkerSessionList
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.views.tools import project, queue, worker
@@ -56,13 +57,33 @@ ENDPOINTS = [
         has_project=False,
         handler=projects,
         summary="List the projects that the caller may name",
-    ),
-    Endpoint(method="GET", path="/v1/workers", scope="runs:read", handler=workers, summary="List attached workers"),
-    Endpoint(method="GET", path="/v1/queues", scope="runs:read", handler=queues, summary="List pools"),
-    Endpoint(
-        method="POST", path="/v1/queues/{pool}/pause", scope="resources:write", handler=pause, summary="Pause a pool"
+        gives={200: ProjectList},
     ),
     Endpoint(
-        method="POST", path="/v1/queues/{pool}/resume", scope="resources:write", handler=resume, summary="Resume a pool"
+        method="GET",
+        path="/v1/workers",
+        scope="runs:read",
+        handler=workers,
+        summary="List attached workers",
+        gives={200: WorkerSessionList},
+    ),
+    Endpoint(
+        method="GET", path="/v1/queues", scope="runs:read", handler=queues, summary="List pools", gives={200: QueueList}
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/queues/{pool}/pause",
+        scope="resources:write",
+        handler=pause,
+        summary="Pause a pool",
+        gives={200: Queue},
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/queues/{pool}/resume",
+        scope="resources:write",
+        handler=resume,
+        summary="Resume a pool",
+        gives={200: Queue},
     ),
 ]

@@ -17,7 +17,7 @@ class Endpoint:
         scope: what the caller's token must allow; None: open to all.
         has_project: whether a request is about one project.
         takes: the type of the request body, if it has one.
-        gives: the types of the answers by status.
+        gives: by status, the type of the answer, its media type where it is not JSON, or None where it has no body.
         query: query parameters with their descriptions.
         headers: request headers with their descriptions.
         summary: one line for the OpenAPI document.

@@ -14,6 +14,7 @@ from ringback.api.problems import document_of
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.run_requests import RunRequest, start_request
+from ringback.api.shapes import BatchResult
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError, RingbackError
 from ringback.services.tools import Tool
 from ringback.views.runs import run_ref
@@ -60,5 +61,6 @@ ENDPOINTS = [
         handler=start_many,
         summary="Start many runs, each accepted or refused for itself",
         takes=RunBatch,
+        gives={202: BatchResult},
     ),
 ]

@@ -14,6 +14,7 @@ from typing import Any
 from ringback.api.call import Call, whole_number
 from ringback.api.reply import Reply, Stream, reply_json
 from ringback.api.routes import Endpoint
+from ringback.api.shapes import EventList
 from ringback.domain.errors import Flaw, InvalidCursorError, InvalidInputError
 from ringback.domain.events import EVENT_TYPES
 from ringback.domain.runs import Run
@@ -108,9 +109,32 @@ async def _project_frames(call: Call, after: int, types: list[str]) -> AsyncGene
             yield b"".join(frames)
 
 
+_QUERY = {
+    "after": "Where to go on; so may `Last-Event-ID` say.",
+    "cursor": "The same as `after`.",
+    "limit": "1 to 500; 500 if not given. A stream has no limit.",
+    "types": "Event types, separated by commas.",
+}
+_HEADERS = {"Accept": f"`{MEDIA_TYPE}` opens a stream.", "Last-Event-ID": "The id of the last message that was seen."}
 ENDPOINTS = [
-    Endpoint(method="GET", path="/v1/events", scope="runs:read", handler=of_project, summary="A project's events"),
     Endpoint(
-        method="GET", path="/v1/runs/{run_id}/events", scope="runs:read", handler=of_run, summary="A run's events"
+        method="GET",
+        path="/v1/events",
+        scope="runs:read",
+        handler=of_project,
+        summary="A project's events",
+        gives={200: EventList},
+        query={**_QUERY, "after": "Where to go on; `latest` is the present end."},
+        headers=_HEADERS,
+    ),
+    Endpoint(
+        method="GET",
+        path="/v1/runs/{run_id}/events",
+        scope="runs:read",
+        handler=of_run,
+        summary="A run's events",
+        gives={200: EventList, 204: None},
+        query=_QUERY,
+        headers=_HEADERS,
     ),
 ]

@@ -11,6 +11,7 @@ from ringback.api.output_range import range_of
 from ringback.api.problems import RequestError
 from ringback.api.reply import Reply, Stream, reply_json
 from ringback.api.routes import Endpoint
+from ringback.api.shapes import RunResult
 from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.runs import Run
 from ringback.services.outputs import STREAMS, Layout
@@ -142,6 +143,32 @@ def _beyond(layout: Layout) -> RequestError:
 
 _AT = "/v1/runs/{run_id}"
 ENDPOINTS = [
-    Endpoint(method="GET", path=f"{_AT}/result", scope="runs:read", handler=result, summary="Fetch a run's result"),
-    Endpoint(method="GET", path=f"{_AT}/output", scope="runs:read", handler=output, summary="Fetch what a run wrote"),
+    Endpoint(
+        method="GET",
+        path=f"{_AT}/result",
+        scope="runs:read",
+        handler=result,
+        summary="Fetch a run's result",
+        gives={200: RunResult},
+        query={
+            "cursor": "Where a page begins, as the page before said.",
+            "maxBytes": "Bytes of output on a page; 65536 if not given.",
+            "partial": "`true` reads what there is of a run that has not ended, or was cancelled.",
+        },
+    ),
+    Endpoint(
+        method="GET",
+        path=f"{_AT}/output",
+        scope="runs:read",
+        handler=output,
+        summary="Fetch what a run wrote",
+        gives={200: "application/octet-stream", 206: "application/octet-stream"},
+        query={
+            "stream": "`stdout`, `stderr` or `both`, which is what is meant if not given.",
+            "offset": "Bytes to leave out at the beginning.",
+            "tail": "Only the last N lines.",
+            "text": "`1`: as a person would read it, text/plain.",
+        },
+        headers={"Range": "One range of bytes.", "If-Range": "The ETag that the range belongs to."},
+    ),
 ]

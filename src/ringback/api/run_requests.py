@@ -65,6 +65,18 @@ class RunRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_
     tags: list[str] = []
 
 
+class CancelRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """Why a run is to be stopped."""
+
+    reason: str | None = None
+
+
+class RerunRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
+    """The key of the new run, if any."""
+
+    idempotency_key: str | None = None
+
+
 def start_request(call: Call, body: RunRequest, released: Mapping[str, Tool]) -> StartRequest:
     """What the services are asked for.
 

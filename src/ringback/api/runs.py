@@ -5,13 +5,10 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import Any
 
-import msgspec
-
 from ringback.api.call import Call, text_member, whole_number
 from ringback.api.looking import looked_at, unchanged
 from ringback.api.reply import Reply, reply_json
-from ringback.api.routes import Endpoint
-from ringback.api.run_requests import RunRequest, start_request
+from ringback.api.run_requests import CancelRequest, RerunRequest, RunRequest, start_request
 from ringback.domain.errors import DependencyError, Flaw, IllegalTransitionError, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status
@@ -20,18 +17,6 @@ from ringback.services.starting import Started
 from ringback.views.runs import attempts_of, created, link, run_in_full, run_in_list, tree as tree_of
 
 REASON_MAX = 500
-
-
-class CancelRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """Why a run is to be stopped."""
-
-    reason: str | None = None
-
-
-class RerunRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    """The key of the new run, if any."""
-
-    idempotency_key: str | None = None
 
 
 async def start(call: Call) -> Reply:
@@ -153,40 +138,3 @@ async def replay(call: Call) -> Reply:
     run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
     is_identical, projection = await call.core.results.replay(run)
     return reply_json({"identical": is_identical, "projection": projection})
-
-
-_AT = "/v1/runs/{run_id}"
-ENDPOINTS = [
-    Endpoint(
-        method="POST", path="/v1/runs", scope="runs:write", handler=start, summary="Start a run", takes=RunRequest
-    ),
-    Endpoint(method="GET", path="/v1/runs", scope="runs:read", handler=listed, summary="List runs, newest first"),
-    Endpoint(method="GET", path=_AT, scope="runs:read", handler=show, summary="Look at a run"),
-    Endpoint(
-        method="POST",
-        path=f"{_AT}/cancel",
-        scope="runs:write",
-        handler=cancel,
-        summary="Stop a run",
-        takes=CancelRequest,
-    ),
-    Endpoint(
-        method="POST",
-        path=f"{_AT}/rerun",
-        scope="runs:write",
-        handler=rerun,
-        summary="Run it again",
-        takes=RerunRequest,
-    ),
-    Endpoint(method="POST", path=f"{_AT}/continue", scope="runs:write", handler=go_on, summary="Continue a run"),
-    Endpoint(method="GET", path=f"{_AT}/attempts", scope="runs:read", handler=attempts, summary="A run's attempts"),
-    Endpoint(method="GET", path=f"{_AT}/links", scope="runs:read", handler=links, summary="A run's links"),
-    Endpoint(method="GET", path=f"{_AT}/tree", scope="runs:read", handler=tree, summary="A run and its descendants"),
-    Endpoint(
-        method="GET",
-        path=f"{_AT}/replay",
-        scope="runs:read",
-        handler=replay,
-        summary="Rebuild what users see of a run from its events",
-    ),
-]

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from ringback.api.call import Call
+from ringback.api.catalogue_shapes import Tool, ToolChanges, ToolList
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.views.tools import change, tool
@@ -42,7 +43,14 @@ async def apply(call: Call) -> Reply:
 
 
 ENDPOINTS = [
-    Endpoint(method="GET", path="/v1/tools", scope="runs:read", handler=listed, summary="List tools"),
+    Endpoint(
+        method="GET",
+        path="/v1/tools",
+        scope="runs:read",
+        handler=listed,
+        summary="List tools",
+        gives={200: ToolList},
+    ),
     Endpoint(
         method="PUT",
         path="/v1/tools",
@@ -50,6 +58,14 @@ ENDPOINTS = [
         handler=apply,
         summary="Make definitions the current ones",
         takes=Definitions,
+        gives={200: ToolChanges},
     ),
-    Endpoint(method="GET", path="/v1/tools/{name}", scope="runs:read", handler=show, summary="Look at a tool"),
+    Endpoint(
+        method="GET",
+        path="/v1/tools/{name}",
+        scope="runs:read",
+        handler=show,
+        summary="Look at a tool",
+        gives={200: Tool},
+    ),
 ]

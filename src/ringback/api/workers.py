@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from ringback.api.call import Call
+from ringback.api.catalogue_shapes import Attached, HeartbeatResult, ReportResults, WorkGiven
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.worker_reports import WireReport, report_of
@@ -25,7 +26,7 @@ OFFERS_MAX = 1000
 REPORTS_BYTES_MAX = 16 << 20
 
 
-class Hello(msgspec.Struct, rename="camel"):
+class AttachRequest(msgspec.Struct, rename="camel"):
     """What a worker says of itself when it attaches."""
 
     name: str
@@ -52,13 +53,13 @@ class Held(msgspec.Struct, rename="camel"):
     fence: int
 
 
-class Beat(msgspec.Struct, rename="camel"):
+class HeartbeatRequest(msgspec.Struct, rename="camel"):
     """A sign of life, with what the worker holds."""
 
     held: list[Held] = []
 
 
-class Reports(msgspec.Struct, rename="camel"):
+class ReportRequest(msgspec.Struct, rename="camel"):
     """What happened, and how many slots are free for claims in the same answer."""
 
     reports: list[WireReport] = []
@@ -66,7 +67,8 @@ class Reports(msgspec.Struct, rename="camel"):
 
 
 async def attach(call: Call) -> Reply:
-    hello = await call.read(Hello, REPORTS_BYTES_MAX)
+    """Open a session: one process incarnation with one lease."""
+    hello = await call.read(AttachRequest, REPORTS_BYTES_MAX)
     flaws = []
     if hello.protocol_version != PROTOCOL_VERSION:
         flaws.append(Flaw("/protocolVersion", f"this server speaks version {PROTOCOL_VERSION}"))
@@ -101,7 +103,7 @@ async def attach(call: Call) -> Reply:
     return reply_json(body)
 
 
-def _home(call: Call, hello: Hello) -> Project:
+def _home(call: Call, hello: AttachRequest) -> Project:
     """The project that gets the worker's tools. One that brings none works for all of them and need not name one."""
     return (
         call.core.access.authorize(call.principal, _MAY, call.header("ringback-project"))
@@ -111,6 +113,7 @@ def _home(call: Call, hello: Hello) -> Project:
 
 
 async def claim(call: Call) -> Reply:
+    """New assignments and stops, as soon as there are any, or after `waitMs`."""
     asked = await call.read(ClaimRequest)
     session = await call.core.workers.session(call.path["session_id"])
     wait_s = max(0, asked.wait_ms) * MILLISECOND / SECOND
@@ -119,7 +122,8 @@ async def claim(call: Call) -> Reply:
 
 
 async def report(call: Call) -> Reply:
-    told = await call.read(Reports, REPORTS_BYTES_MAX)
+    """Decide each report in order, for itself; with `slots`, the next assignments come in the same answer."""
+    told = await call.read(ReportRequest, REPORTS_BYTES_MAX)
     workers = call.core.workers
     session = await workers.session(call.path["session_id"])
     answers = await workers.report(session, [report_of(each, index) for index, each in enumerate(told.reports)])
@@ -128,7 +132,8 @@ async def report(call: Call) -> Reply:
 
 
 async def heartbeat(call: Call) -> Reply:
-    beat = await call.read(Beat)
+    """Renew the lease; what the worker holds and the ledger does not know is `lost` and must be ended at once."""
+    beat = await call.read(HeartbeatRequest)
     held = [(RunId(each.run_id), each.fence) for each in beat.held]
     session = await call.core.workers.session(call.path["session_id"])
     work, lost = await call.core.workers.heartbeat(session.session_id, held)
@@ -139,6 +144,7 @@ async def heartbeat(call: Call) -> Reply:
 
 
 async def detach(call: Call) -> Reply:
+    """Close the session; what it still holds is given back at once."""
     session = await call.core.workers.session(call.path["session_id"])
     await call.core.workers.detach(session.session_id)
     return Reply(204)
@@ -173,44 +179,44 @@ ENDPOINTS = [
         method="POST",
         path=f"{_AT}/report",
         scope=_MAY,
-        has_project=False,
         handler=report,
         summary="Tell what happened",
-        takes=Reports,
+        takes=ReportRequest,
+        gives={200: ReportResults},
     ),
     Endpoint(
         method="POST",
         path=f"{_AT}/claim",
         scope=_MAY,
-        has_project=False,
         handler=claim,
         summary="Wait for work",
         takes=ClaimRequest,
+        gives={200: WorkGiven},
     ),
     Endpoint(
         method="POST",
         path=f"{_AT}/heartbeat",
         scope=_MAY,
-        has_project=False,
         handler=heartbeat,
         summary="Renew the lease",
-        takes=Beat,
+        takes=HeartbeatRequest,
+        gives={200: HeartbeatResult},
     ),
     Endpoint(
         method="POST",
         path=f"{_AT}/detach",
         scope=_MAY,
-        has_project=False,
         handler=detach,
         summary="Give everything back",
+        gives={204: None},
     ),
     Endpoint(
         method="POST",
         path="/v1/workers/attach",
         scope=_MAY,
-        has_project=False,
         handler=attach,
         summary="Attach",
-        takes=Hello,
+        takes=AttachRequest,
+        gives={200: Attached},
     ),
 ]

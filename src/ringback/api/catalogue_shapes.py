@@ -1,0 +1,136 @@
+"""What answers about tools, workers, queues and health look like, for the OpenAPI document. See `shapes`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Required, TypedDict
+
+
+class Tool(TypedDict, total=False):
+    resourceId: Required[str]
+    revisionId: Required[str]
+    channel: Required[str]
+    name: Required[str]
+    description: Required[str]
+    runtime: Required[Literal["command", "function"]]
+    inputSchema: Required[dict[str, Any]]
+    mode: Required[Literal["job", "task", "inline"]]
+    profile: Required[dict[str, Any]]
+    policy: dict[str, Any]
+    summary: Any
+    requiresIdempotencyKey: bool
+
+
+class ToolList(TypedDict):
+    items: list[Tool]
+
+
+class ToolChange(TypedDict, total=False):
+    """`diff` names each place that differs by its JSON pointer."""
+
+    name: Required[str]
+    change: Required[Literal["added", "changed", "unchanged"]]
+    revisionId: Required[str]
+    previousRevisionId: str
+    diff: dict[str, Any]
+
+
+class ToolChanges(TypedDict):
+    changes: list[ToolChange]
+    dryRun: bool
+
+
+class WorkerSession(TypedDict):
+    sessionId: str
+    name: str
+    incarnation: str
+    status: Literal["attached", "detached"]
+    slots: int
+    held: int
+    offers: list[str]
+    labels: dict[str, str]
+    capabilities: list[dict[str, Any]]
+    attachedAt: str
+    lastHeartbeatAt: str
+    leaseExpiresAt: str
+    epoch: int
+
+
+class WorkerSessionList(TypedDict):
+    items: list[WorkerSession]
+
+
+class Queue(TypedDict, total=False):
+    pool: Required[str]
+    paused: Required[bool]
+    waiting: Required[int]
+    held: Required[int]
+    pausedSince: str
+    pausedBy: str
+
+
+class QueueList(TypedDict):
+    items: list[Queue]
+
+
+class Project(TypedDict):
+    projectId: str
+    orgId: str
+    slug: str
+    name: str
+
+
+class ProjectList(TypedDict):
+    items: list[Project]
+
+
+class Health(TypedDict, total=False):
+    status: Required[Literal["ok", "ready", "closing"]]
+    workers: int
+
+
+class Attached(TypedDict):
+    sessionId: str
+    epoch: int
+    heartbeatIntervalMs: int
+    leaseMs: int
+    leaseExpiresAt: str
+    protocolVersion: int
+
+
+class StopOrder(TypedDict, total=False):
+    runId: Required[str]
+    fence: Required[int]
+    graceMs: Required[int]
+    reason: str
+
+
+class WorkGiven(TypedDict, total=False):
+    claims: Required[list[dict[str, Any]]]
+    cancels: Required[list[StopOrder]]
+    leaseExpiresAt: str
+
+
+class ReportResult(TypedDict, total=False):
+    ok: Required[bool]
+    code: str
+    detail: str
+    childRunId: str
+    childJobId: str
+
+
+class ReportResults(TypedDict, total=False):
+    results: Required[list[ReportResult]]
+    claims: Required[list[dict[str, Any]]]
+    cancels: Required[list[StopOrder]]
+    leaseExpiresAt: str
+
+
+class HeldAttempt(TypedDict):
+    runId: str
+    fence: int
+
+
+class HeartbeatResult(TypedDict):
+    leaseExpiresAt: str
+    cancels: list[StopOrder]
+    lost: list[HeldAttempt]
