@@ -263,7 +263,7 @@ def prints_much(size: int) -> None:
 
 @app.tool
 def hides_stdout() -> None:
-    sys.stdout = pathlib.Path("/dev/null").open("w")
+    sys.stdout = pathlib.Path("/dev/null").open("w")  # noqa: SIM115 - as users write it
 
 
 @app.tool
@@ -356,7 +356,7 @@ def sleeps(ctx: Context) -> None:
 @app.tool
 async def blocks_loop(ctx: Context) -> None:
     ctx.progress(message="started")
-    time.sleep(FOREVER_S)
+    time.sleep(FOREVER_S)  # noqa: ASYNC251 - as users write it
 
 
 @app.tool

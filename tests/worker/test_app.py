@@ -130,7 +130,7 @@ def test_the_schema_follows_the_annotations() -> None:
         how: Annotated[Literal["fast", "slow"], "How to go about it"],
         colour: Colour = Colour.RED,
         ratio: float | None = None,
-        names: list[str] = [],
+        names: list[str] = [],  # noqa: B006 - as users write it
         anything: Any = None,
     ) -> None: ...
 
@@ -151,7 +151,7 @@ def test_the_schema_follows_the_annotations() -> None:
 
 
 def test_arguments_become_what_the_annotations_say() -> None:
-    def tool(point: Point, model: Model, colour: Colour = Colour.RED, names: list[str] = []) -> None: ...
+    def tool(point: Point, model: Model, colour: Colour = Colour.RED, names: list[str] = []) -> None: ...  # noqa: B006
 
     given = arguments(tool, '{"point": {"x": 1}, "model": {"inner": {"at": "home"}}, "colour": "blue"}')
     assert given == {"point": Point(1), "model": Model(inner=Inner(at="home")), "colour": Colour.BLUE}
@@ -193,7 +193,7 @@ def test_the_context_is_recognised_by_its_annotation() -> None:
 
 
 def test_a_parameter_without_annotation_takes_anything() -> None:
-    function: Callable[..., Any] = lambda n: n
+    function: Callable[..., Any] = lambda n: n  # noqa: E731 - it has none
     assert read_signature(function).input_schema["properties"] == {"n": {}}
 
 
@@ -201,7 +201,7 @@ def test_signatures_that_json_cannot_call_are_refused() -> None:
     def variadic(*names: str) -> None: ...
     def positional(n: int, /) -> None: ...
     def foreign(thing: object) -> None: ...
-    def unresolved(thing: "Missing") -> None: ...  # type: ignore[name-defined]
+    def unresolved(thing: "Missing") -> None: ...  # type: ignore[name-defined] # noqa: F821
 
     for function in (variadic, positional, foreign, unresolved):
         with pytest.raises(SignatureError, match=function.__name__):
@@ -216,4 +216,4 @@ def test_importing_the_package_loads_nothing() -> None:
 def test_the_package_offers_what_it_lists_and_nothing_else() -> None:
     assert all(hasattr(ringback, name) for name in ringback.__all__)
     with pytest.raises(AttributeError):
-        ringback.nothing
+        ringback.nothing  # noqa: B018

@@ -80,7 +80,7 @@ async def test_a_missing_secret_is_told_before_anything_starts(tmp_path: Path) -
         outcome = await runtime.run(shell(f"touch {tmp_path}/ran", profile={"secrets": ["NOPE"]}), Recorder(), Stop())
     assert (outcome.kind, outcome.error_kind) == ("failed", "tool_error")
     assert "NOPE" in (outcome.error_message or "")
-    assert not os.listdir(tmp_path)
+    assert not os.listdir(tmp_path)  # noqa: PTH208
 
 
 @pytest.mark.parametrize(
