@@ -112,7 +112,7 @@ class ScriptedServer:
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until the condition holds."""
         async with asyncio.timeout(WITHIN_S):
-            while not condition():  # noqa: ASYNC110 - it may be about anything, not only about the server
+            while not condition():
                 await asyncio.sleep(0.002)
 
     async def settled(self, run_id: str) -> Body:

@@ -78,6 +78,6 @@ async def test_idle_interpreters_beyond_one_leave_after_a_while() -> None:
         started = [tools.begin("naps", {"seconds": 0.05}) for _ in range(3)]
         assert {(await each.task).kind for each in started} == {"succeeded"}
         async with asyncio.timeout(5):
-            while len(tools.runtime._idle) > 1 or tools.runtime._background:  # noqa: ASYNC110 - nothing else tells
+            while len(tools.runtime._idle) > 1 or tools.runtime._background:
                 await asyncio.sleep(0.01)
         assert (await tools.value("whoami"))["call"] == 1

@@ -172,7 +172,7 @@ pathlib.Path({str(loads)!r}).touch()
     async with functions("slow:app", slots=1, cwd=tmp_path) as tools:
         await tools.runtime._idle[0].kill()
         started = tools.begin("noop")
-        while not tools.runtime._spawning:  # noqa: ASYNC110 - nothing else tells
+        while not tools.runtime._spawning:
             await asyncio.sleep(0)
         started.stop.request("timeout:attempt")
         assert (await asyncio.wait_for(started.task, 5)).kind == "timed_out"
