@@ -152,6 +152,8 @@ class ManyRuns(RuleBasedStateMachine):
     @rule(which=ANY, is_running=st.booleans(), is_crossed=st.booleans())
     def stopped(self, which: int, is_running: bool, is_crossed: bool) -> None:
         """A run is stopped; before its attempt hears of it, it may start another child."""
+        if is_running and self.held(which) is None:
+            self.claimed(which, is_started=True)
         held = self.held(which)
         targets = list(self.world)
         target = held.run_id if is_running and held is not None else targets[which % len(targets)]
