@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
 from itertools import chain
 
@@ -10,10 +11,12 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from tests.architecture.checkout import ROOT, text
+from tests.architecture.checkout import ROOT, files, imports, short, text
 
 LOCK = text(ROOT / "requirements.lock")
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^ ;\\]+)", re.MULTILINE)
+
+UVICORN_USES = {"httptools"}  # without an import of ours
 
 
 def _asked_for() -> list[Requirement]:
@@ -41,3 +44,23 @@ def test_holds_what_the_project_asks_for(requirement: Requirement) -> None:
     version = pinned.get(canonicalize_name(requirement.name))
     assert version is not None, "run: make lock"
     assert requirement.specifier.contains(version, prereleases=True), "run: make lock"
+
+
+def _modules(requirements: list[str]) -> set[str]:
+    return {canonicalize_name(Requirement(line).name).replace("-", "_") for line in requirements}
+
+
+def test_what_is_imported_is_asked_for_and_the_reverse() -> None:
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))
+    asked_for = _modules(project["project"]["dependencies"])
+    imported = {name for path in files(".py", "src") for name in imports(path)} - sys.stdlib_module_names - {"ringback"}
+    assert imported - asked_for == set()
+    assert asked_for - imported - UVICORN_USES == set()
+
+
+def test_what_tests_import_is_asked_for() -> None:
+    project = tomllib.loads(text(ROOT / "pyproject.toml"))
+    asked_for = _modules([*project["project"]["dependencies"], *project["dependency-groups"]["dev"]])
+    asked_for |= {"ringback", "tests", "scripts", "bench", "examples", "_pytest", "importlinter"}
+    imported = {(name, short(path)) for path in files(".py", "tests") for name in imports(path)}
+    assert [found for found in sorted(imported) if found[0] not in asked_for | sys.stdlib_module_names] == []
