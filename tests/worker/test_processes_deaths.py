@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -85,6 +86,22 @@ async def test_nothing_outlives_a_killed_worker() -> None:
     async with victim("killed-worker") as worker:
         worker.process.kill()
         await dead(*worker.tree, worker.guardian)
+
+
+def test_a_worker_that_dies_before_its_guardian_is_ready_is_no_news() -> None:
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ours.close()
+    code = "from ringback.worker.processes.guarding import main; main()"
+    with theirs:
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(theirs.fileno()), "4096"],
+            env={**ENV, "PYTHONPATH": str(ROOT / "src")},
+            pass_fds=[theirs.fileno()],
+            capture_output=True,
+            check=False,
+            timeout=30,
+        )
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 async def test_the_guardian_shrugs_at_the_terminals_signals() -> None:

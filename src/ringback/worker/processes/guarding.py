@@ -85,8 +85,8 @@ class Guard:
         poll = select.poll()
         poll.register(self._control, select.POLLIN)
         poll.register(self._alarm, select.POLLIN)
-        wire.send(self._control, {"op": "ready"})
         try:
+            wire.send(self._control, {"op": "ready"})
             while True:
                 hurried = any(ward.kill_since is not None for ward in self._wards.values())
                 ready = {descriptor for descriptor, _ in poll.poll(KILL_AGAIN_S * 1000 if hurried else None)}
