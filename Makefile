@@ -39,7 +39,7 @@ static: env
 	$(BIN)/lint-imports --no-logo
 
 bench: env ## Measure, next to the peers; writes bench/RESULTS.md
-	$(BIN)/python bench/run.py $(ARGS)
+	$(BIN)/python -m bench.run $(ARGS)
 
 format: env ## Rewrite the sources in the project's format
 	$(BIN)/ruff format $(CHECKED)

@@ -67,7 +67,9 @@ class Requests:
 
     def post(self, path: str, body: object) -> bytes:
         payload = msgspec.json.encode(body)
-        return self._made("POST", path, f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n") + payload
+        return (
+            self._made("POST", path, f"Content-Type: application/json\r\nContent-Length: {len(payload)}\r\n") + payload
+        )
 
     def get(self, path: str, headers: str = "") -> bytes:
         return self._made("GET", path, headers)

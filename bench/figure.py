@@ -68,6 +68,7 @@ class Remark:
 
     target: str
     text: str
+    is_failure: bool = False
 
 
 Finding = Figure | Slope | Remark

@@ -65,7 +65,14 @@ class Installation:
 
     def start_worker(self, *, slots: int = 4, app: str | None = None, core: int | None = None) -> int:
         """Start a worker and wait until it is attached; its pid."""
-        words = ["ringback.cli.attached", *([app] if app else []), "--server", self.url, "--data", str(self.settings.data)]
+        words = [
+            "ringback.cli.attached",
+            *([app] if app else []),
+            "--server",
+            self.url,
+            "--data",
+            str(self.settings.data),
+        ]
         words += ["--slots", str(slots), "--log-format", "json"]
         process = self._spawn("worker", words, core)
         log = self.folder / "worker.log"
@@ -101,13 +108,21 @@ class Installation:
         record = recorded_server(self.settings.places)
         return record is not None and record.get("pid") == pid and probe(str(record["url"]), "/readyz") == 200
 
-    def _spawn(self, name: str, words: Sequence[str], core: int | None, first: bytes = b"") -> "subprocess.Popen[bytes]":
+    def _spawn(
+        self, name: str, words: Sequence[str], core: int | None, first: bytes = b""
+    ) -> "subprocess.Popen[bytes]":
         kept: Mapping[str, str] = {key: value for key, value in os.environ.items() if not key.startswith("RINGBACK_")}
         command = [*([] if core is None else pinned(core)), sys.executable, "-m", *words]
         environment = {**kept, "PYTHONPATH": str(ROOT)}
         with (self.folder / f"{name}.log").open("ab") as log:
             process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=log, stderr=log, env=environment, cwd=self.folder, start_new_session=True
+                command,
+                stdin=subprocess.PIPE,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=self.folder,
+                start_new_session=True,
             )
         self._processes.append(process)
         if first:
@@ -120,5 +135,7 @@ class Installation:
         give_up = time.monotonic() + READY_WITHIN_S
         while not is_there():
             if process.poll() is not None or time.monotonic() > give_up:
-                raise RuntimeError("".join(path.read_text(errors="replace") for path in self.folder.glob("*.log"))[-2000:])
+                raise RuntimeError(
+                    "".join(path.read_text(errors="replace") for path in self.folder.glob("*.log"))[-2000:]
+                )
             time.sleep(0.02)

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import uvloop
@@ -28,7 +29,7 @@ class Load:
     p99_ms: float
 
 
-def load(installation: Installation, body: dict[str, object], *, connections: int, seconds: float) -> Load:
+def load(installation: Installation, body: Mapping[str, object], *, connections: int, seconds: float) -> Load:
     """POST `body` to /jobs for so long; an answer that is no 2xx is an error.
 
     Raises:
@@ -38,17 +39,28 @@ def load(installation: Installation, body: dict[str, object], *, connections: in
         return _wrk(installation, body, connections, seconds)
     words = [*machine.pinned(machine.CLIENT_CORE), sys.executable, "-m", "bench.load"]
     settings = [installation.port, installation.token, body, connections, seconds]
-    done = subprocess.run(words, input=json.dumps(settings), capture_output=True, text=True, check=True, cwd=machine.ROOT)
+    done = subprocess.run(
+        words, input=json.dumps(settings), capture_output=True, text=True, check=True, cwd=machine.ROOT
+    )
     return Load("own client", *json.loads(done.stdout))
 
 
-def _wrk(installation: Installation, body: dict[str, object], connections: int, seconds: float) -> Load:
+def _wrk(installation: Installation, body: Mapping[str, object], connections: int, seconds: float) -> Load:
     script = installation.folder / "post.lua"
     headers = {"Content-Type": "application/json", "Authorization": f"Bearer {installation.token}"}
     lines = ['wrk.method = "POST"', f"wrk.body = [[{json.dumps(body)}]]"]
     lines += [f'wrk.headers["{name}"] = "{text}"' for name, text in headers.items()]
     script.write_text("\n".join(lines), encoding="utf-8")
-    words = ["wrk", "-t1", f"-c{connections}", f"-d{seconds:g}s", "--latency", "-s", str(script), f"{installation.url}/jobs"]
+    words = [
+        "wrk",
+        "-t1",
+        f"-c{connections}",
+        f"-d{seconds:g}s",
+        "--latency",
+        "-s",
+        str(script),
+        f"{installation.url}/jobs",
+    ]
     done = subprocess.run([*machine.pinned(machine.CLIENT_CORE), *words], capture_output=True, text=True, check=True)
     if "Non-2xx" in done.stdout or "Socket errors" in done.stdout:
         raise RuntimeError(done.stdout)

@@ -13,6 +13,7 @@ import apsw
 ROOT = Path(__file__).resolve().parent.parent
 CORES = sorted(os.sched_getaffinity(0))
 SERVER_CORE, CLIENT_CORE = CORES[0], CORES[-1]
+BUSY_MAX = 0.08
 IS_PINNED = len(CORES) > 1 and shutil.which("taskset") is not None
 _PACKAGES = ("apsw", "msgspec", "uvicorn", "uvloop", "httptools", "starlette")
 
@@ -28,7 +29,7 @@ def stay_on(core: int) -> None:
         os.sched_setaffinity(0, {core})
 
 
-def wait_for_quiet(*, busy_max: float = 0.08, patience_s: float = 5.0) -> float:
+def wait_for_quiet(*, busy_max: float = BUSY_MAX, patience_s: float = 5.0) -> float:
     """Wait until the machine has little else to do; the busy share of the last look."""
     give_up = time.monotonic() + patience_s
     while True:
@@ -117,7 +118,8 @@ def description() -> dict[str, str]:
     """What the figures were taken on and of."""
     versions = ", ".join(f"{name} {metadata.version(name)}" for name in _PACKAGES)
     return {
-        "commit": _git("rev-parse", "--short=12", "HEAD") + (" with local changes" if _git("status", "--porcelain", "src") else ""),
+        "commit": _git("rev-parse", "--short=12", "HEAD")
+        + (" with local changes" if _git("status", "--porcelain", "src") else ""),
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
         "machine": f"{len(CORES)} cores ({_processor()}), {_memory_gb()} GB, {_system()}",
         "Python": f"{platform.python_implementation()} {platform.python_version()}",
@@ -143,7 +145,7 @@ def _memory_gb() -> int:
 
 
 def _system() -> str:
-    name = platform.freedesktop_os_release().get("PRETTY_NAME", "Linux") if Path("/etc/os-release").exists() else "Linux"
+    name = (
+        platform.freedesktop_os_release().get("PRETTY_NAME", "Linux") if Path("/etc/os-release").exists() else "Linux"
+    )
     return f"{name}, kernel {platform.release()}"
-
-

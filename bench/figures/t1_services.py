@@ -19,7 +19,7 @@ from bench.figure import RUNS, Figure, Slope, emit, profile
 from ringback.domain.ids import ProjectId, RunId
 from ringback.domain.runs import AttemptOutcome
 from ringback.services.reports import SettleReport, StartReport
-from ringback.services.starting import StartRequest
+from ringback.services.start_request import StartRequest
 
 IN_FLIGHT = 256
 EVENTS = 7
@@ -33,6 +33,8 @@ class Race:
         self._left = iter(range(count))
         self._ends: dict[str, asyncio.Future[None]] = {}
         self._spare = IN_FLIGHT
+        self._has_spare = asyncio.Event()
+        self._has_spare.set()
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def run(self) -> float:
@@ -55,20 +57,25 @@ class Race:
 
     async def _claim(self) -> None:
         while True:
-            while not self._spare:
-                await asyncio.sleep(0)
+            await self._has_spare.wait()
+            self._has_spare.clear()
             slots, self._spare = self._spare, 0
             work = await self._core.workers.claim(self._session, slots=slots, wait_s=1)
-            self._spare += slots - len(work.claims)
+            self._free(slots - len(work.claims))
             if work.claims:
                 task = asyncio.create_task(self._carry_out(work.claims))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 
+    def _free(self, slots: int) -> None:
+        self._spare += slots
+        if self._spare:
+            self._has_spare.set()
+
     async def _carry_out(self, claims: list[dict[str, Any]]) -> None:
         await self._report([StartReport(run_id=RunId(each["runId"]), fence=each["fence"]) for each in claims])
         await self._report([_settle(each) for each in claims])
-        self._spare += len(claims)
+        self._free(len(claims))
         for each in claims:
             end = self._ends.setdefault(each["runId"], asyncio.get_running_loop().create_future())
             end.set_result(None)

@@ -56,7 +56,13 @@ async def measure() -> None:
     limits = f"{CONNECTIONS} connections, one worker process with {SLOTS} slots, claims and reports batched"
     emit(
         Figure(
-            target="T3", name="end to end, no-op function", unit="runs/s", values=rates, least=2_700, aim=5_000, limits=limits
+            target="T3",
+            name="end to end, no-op function",
+            unit="runs/s",
+            values=rates,
+            least=2_700,
+            aim=5_000,
+            limits=limits,
         )
     )
     emit(Slope(target="T3", name="end to end", unit="µs a run", costs=costs))

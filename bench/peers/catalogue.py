@@ -61,7 +61,9 @@ def prepare(names: Sequence[str]) -> None:
             print(f"peer environment {environment}: {error}")
 
 
-def measured(names: Sequence[str], *, flood: int, floods: int, latencies: int, idles: int) -> Iterator[Mapping[str, Any] | Absent]:
+def measured(
+    names: Sequence[str], *, flood: int, floods: int, latencies: int, idles: int
+) -> Iterator[Mapping[str, Any] | Absent]:
     """Measure the peers whose program's name begins with one of `names` (all when empty), one after the other."""
     sizes = {"BENCH_FLOODS": floods, "BENCH_LATENCIES": latencies, "BENCH_IDLES": idles}
     with ExitStack() as stack:
@@ -107,7 +109,13 @@ def _measure(entry: Entry, values: Mapping[str, str], scratch: Path) -> Mapping[
     with log.open("wb") as sink:
         try:
             done = subprocess.run(
-                command, stdout=subprocess.PIPE, stderr=sink, env=kept | dict(values), cwd=scratch, timeout=WITHIN_S, check=False
+                command,
+                stdout=subprocess.PIPE,
+                stderr=sink,
+                env=kept | dict(values),
+                cwd=scratch,
+                timeout=WITHIN_S,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise UnavailableError(f"did not end within {WITHIN_S:g} s") from None

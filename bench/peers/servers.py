@@ -18,7 +18,12 @@ from pathlib import Path
 from bench.peers.environments import UnavailableError, interpreter
 
 READY_WITHIN_S = 30.0
-_SETTINGS = {"max_connections": "200", "max_wal_size": "4GB", "checkpoint_timeout": "15min", "listen_addresses": "127.0.0.1"}
+_SETTINGS = {
+    "max_connections": "200",
+    "max_wal_size": "4GB",
+    "checkpoint_timeout": "15min",
+    "listen_addresses": "127.0.0.1",
+}
 
 
 def free_port() -> int:
@@ -39,7 +44,19 @@ def redis(folder: Path) -> Iterator[str]:
     if command is None:
         raise UnavailableError("no redis-server (the system's package redis-server)")
     port = free_port()
-    words = [command, "--port", str(port), "--bind", "127.0.0.1", "--save", "", "--appendonly", "no", "--dir", str(folder)]
+    words = [
+        command,
+        "--port",
+        str(port),
+        "--bind",
+        "127.0.0.1",
+        "--save",
+        "",
+        "--appendonly",
+        "no",
+        "--dir",
+        str(folder),
+    ]
     with _running(words, port, folder / "redis.log"):
         yield f"redis://127.0.0.1:{port}"
 
@@ -57,7 +74,17 @@ def postgres(folder: Path) -> Iterator["Postgres"]:
     data.mkdir(mode=0o700)
     if user is not None:
         os.chown(data, *_ids(user))
-    initdb = [str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "postgres", "--encoding=UTF8", "--locale=C"]
+    initdb = [
+        str(programs / "initdb"),
+        "-D",
+        str(data),
+        "-A",
+        "trust",
+        "-U",
+        "postgres",
+        "--encoding=UTF8",
+        "--locale=C",
+    ]
     done = subprocess.run(initdb, capture_output=True, text=True, check=False, cwd="/", user=user, group=user)
     if done.returncode:
         raise UnavailableError(f"initdb: {(done.stderr.strip().splitlines() or ['failed'])[-1]}")
@@ -79,7 +106,9 @@ class Postgres:
 
     @property
     def version(self) -> str:
-        done = subprocess.run([str(self._programs / "postgres"), "--version"], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [str(self._programs / "postgres"), "--version"], capture_output=True, text=True, check=True
+        )
         return done.stdout.split(maxsplit=2)[2].split()[0]
 
     def wait(self) -> None:

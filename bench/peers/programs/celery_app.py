@@ -4,9 +4,7 @@ import trial
 from celery import Celery
 
 app = Celery("bench", broker=f"{trial.REDIS}/1", backend=f"{trial.REDIS}/2")
-app.conf.update(
-    worker_prefetch_multiplier=4, broker_connection_retry_on_startup=True, worker_hijack_root_logger=False
-)
+app.conf.update(worker_prefetch_multiplier=4, broker_connection_retry_on_startup=True, worker_hijack_root_logger=False)
 STAMP = trial.Stamp()
 
 

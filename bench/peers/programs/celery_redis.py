@@ -32,7 +32,9 @@ async def main() -> None:
     try:
         await asyncio.sleep(4)
         peer = trial.Peer(
-            name="Celery, Redis", setup="prefork -c 2, results by publish/subscribe", durability="Redis without persistence"
+            name="Celery, Redis",
+            setup="prefork -c 2, results by publish/subscribe",
+            durability="Redis without persistence",
         )
         await peer.measure(stamp=STAMP, one=one, flood=flood, drained=drained, clear=clear)
     finally:

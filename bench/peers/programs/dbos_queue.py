@@ -39,9 +39,7 @@ async def one() -> None:
 
 
 async def drained(_: int) -> bool:
-    left = await DBOS.list_workflows_async(
-        status=["PENDING", "ENQUEUED"], limit=1, load_input=False, load_output=False
-    )
+    left = await DBOS.list_workflows_async(status=["PENDING", "ENQUEUED"], limit=1, load_input=False, load_output=False)
     return not left
 
 

@@ -33,7 +33,9 @@ async def main() -> None:
             return True  # the calls return when their tasks have ended
 
         peer = trial.Peer(
-            name="FastMCP, memory", setup="in-memory client and tasks, concurrency 10, 64 calls at a time", durability="none"
+            name="FastMCP, memory",
+            setup="in-memory client and tasks, concurrency 10, 64 calls at a time",
+            durability="none",
         )
         await peer.measure(stamp=STAMP, one=one, flood=lambda count: trial.at_most(64, count, call), drained=drained)
 

@@ -7,8 +7,7 @@ import sys
 
 import psycopg
 import trial
-from oban import Oban
-from oban import worker as task
+from oban import Oban, worker as task
 
 logging.disable(logging.WARNING)
 LIMIT = 20

@@ -39,7 +39,11 @@ async def main() -> None:
             durability="Redis without persistence",
         )
         await peer.measure(
-            stamp=STAMP, one=one, flood=lambda count: trial.at_most(32, count, noop.kiq), drained=drained, clear=results.flushdb
+            stamp=STAMP,
+            one=one,
+            flood=lambda count: trial.at_most(32, count, noop.kiq),
+            drained=drained,
+            clear=results.flushdb,
         )
         await broker.shutdown()
     finally:
