@@ -6,8 +6,8 @@ import asyncio
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,12 +37,6 @@ TOOL: Mapping[str, Any] = {
     "profile": {"pool": "default"},
     "policy": {},
 }
-
-
-class _Server(uvicorn.Server):
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        yield
 
 
 @dataclass(slots=True)
@@ -209,8 +203,11 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
     await core.start()
     await _populate(core, tools)
     listener = socket.create_server(("127.0.0.1", 0))
-    server = _Server(_config(create_app(core, version="1")))
-    serving = asyncio.create_task(server.serve(sockets=[listener]))
+    config = _config(create_app(core, version="1"))
+    config.load()
+    server = uvicorn.Server(config)
+    server.lifespan = config.lifespan_class(config)
+    await server.startup(sockets=[listener])
     url = f"http://127.0.0.1:{listener.getsockname()[1]}"
     headers = {"authorization": f"Bearer {TOKEN}", "ringback-project": "default"}
     try:
@@ -219,9 +216,7 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
             yield Door(core, client, server, path)
     finally:
         core.close_doors()
-        server.should_exit = True
-        await serving
-        listener.close()
+        await server.shutdown(sockets=[listener])
         await core.stop()
         await store.aclose()
 

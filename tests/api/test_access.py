@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import sqlite3
 
-import pytest
-
 from ringback.api.app import endpoints
 from ringback.api.routes import Endpoint
 from ringback.services.access import SCOPES
@@ -77,22 +75,19 @@ async def test_each_scope_opens_its_routes_only(door: Door) -> None:
 RUN_ROUTES = [each for each in GUARDED if "{run_id}" in each.path or "{job_id}" in each.path]
 
 
-@pytest.mark.parametrize("endpoint", RUN_ROUTES, ids=lambda each: f"{each.method} {each.path}")
-async def test_a_foreign_run_answers_like_one_that_does_not_exist(door: Door, endpoint: Endpoint) -> None:
-    """O68: same status, same body but for the id that was asked for; the run is untouched."""
+async def test_a_foreign_run_answers_like_one_that_does_not_exist(door: Door) -> None:
+    """O68: on every route, same status and same body but for the id that was asked for; the run is untouched."""
     run_id = await door.start({"secret": "of-default"})
     before = await door.run(run_id)
     stranger = {"authorization": f"Bearer {OTHER_TOKEN}", "ringback-project": "other", "x-request-id": "r"}
-    answers = [
-        await door.client.request(endpoint.method, path_of(endpoint, name), headers=stranger)
-        for name in (run_id, UNKNOWN)
-    ]
-    assert [answer.status_code for answer in answers] == [404, 404]
-    foreign, unknown = (
-        answer.text.replace(name, "ID") for answer, name in zip(answers, (run_id, UNKNOWN), strict=True)
-    )
-    assert foreign == unknown
-    assert "of-default" not in foreign
+    for endpoint in RUN_ROUTES:
+        texts = []
+        for name in (run_id, UNKNOWN):
+            answer = await door.client.request(endpoint.method, path_of(endpoint, name), headers=stranger)
+            assert answer.status_code == 404, endpoint.path
+            texts.append(answer.text.replace(name, "ID"))
+        assert texts[0] == texts[1], endpoint.path
+        assert "of-default" not in texts[0]
     assert await door.run(run_id) == before
 
 
@@ -106,11 +101,11 @@ async def test_lists_of_another_project_show_nothing(door: Door) -> None:
         assert [] in answer.json().values()
 
 
-@pytest.mark.parametrize("name", ["nix", "../other", UNKNOWN + "0", "job_", "job_" + "v" * 26])
-async def test_malformed_ids_are_unknown(door: Door, name: str) -> None:
-    for path in ("/jobs", "/v1/runs"):
-        answer = await door.client.get(f"{path}/{name.replace('/', '%2F')}")
-        assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
+async def test_malformed_ids_are_unknown(door: Door) -> None:
+    for name in ("nix", "..%2Fother", UNKNOWN + "0", "job_", "job_" + "v" * 26, "%0A"):
+        for path in ("/jobs", "/v1/runs"):
+            answer = await door.client.get(f"{path}/{name}")
+            assert (answer.status_code, answer.json()["code"]) == (404, "not_found")
 
 
 async def test_projects_are_named_by_header_or_token(door: Door) -> None:

@@ -96,11 +96,11 @@ async def test_header_and_body_that_differ_are_refused(door: Door) -> None:
     assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
 
 
-@pytest.mark.parametrize("key", ["", "x" * 256, "x" * 100_000, "\N{SNOWMAN}", "k\n", " k", "a b", "\x7f"])
-async def test_malformed_keys_are_refused(door: Door, key: str) -> None:
+async def test_malformed_keys_are_refused(door: Door) -> None:
     """O27: empty, too long, not visible ASCII."""
-    answer = await post(door, {"tool": "echo", "idempotency_key": key})
-    assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key")
+    for key in ("", "x" * 256, "x" * 100_000, "\N{SNOWMAN}", "k\n", " k", "a b", "\x7f"):
+        answer = await post(door, {"tool": "echo", "idempotency_key": key})
+        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_idempotency_key"), key
     assert (await door.get("/v1/runs"))["items"] == []
 
 

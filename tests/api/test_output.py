@@ -40,18 +40,18 @@ async def test_a_long_result_shows_its_end_and_how_to_get_the_rest(door: Door) -
     assert (len(run["output"]) <= 100, run["ending"]["exitCode"]) == (True, 2)
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 13, 1000])
-async def test_pages_of_any_size_give_back_every_character(door: Door, size: int) -> None:
+async def test_pages_of_any_size_give_back_every_character(door: Door) -> None:
     """O31: no page cuts a character or loses a byte, wherever the chunks were cut."""
     text = "aé\n€𝄞 grün\n\n" * 3 + "kein Ende €"
     raw = text.encode()
     run_id = await written(door, *(raw[at : at + 4] for at in range(0, len(raw), 4)))
-    page = await door.get(f"/v1/runs/{run_id}/result?maxBytes={size}")
-    found = page["output"]
-    while "nextCursor" in page:
-        page = await door.get(f"/v1/runs/{run_id}/result?maxBytes={size}&cursor={page['nextCursor']}")
-        found += page["output"]
-    assert found == text
+    for size in (1, 2, 3, 4, 5, 8, 13, 1000):
+        page = await door.get(f"/v1/runs/{run_id}/result?maxBytes={size}")
+        found = page["output"]
+        while "nextCursor" in page:
+            page = await door.get(f"/v1/runs/{run_id}/result?maxBytes={size}&cursor={page['nextCursor']}")
+            found += page["output"]
+        assert found == text, size
 
 
 async def test_a_result_in_progress_can_be_read(door: Door) -> None:

@@ -50,14 +50,17 @@ async def test_paging_is_stable_while_runs_come_and_change(door: Door) -> None:
     assert there <= set(seen)
 
 
-@pytest.mark.parametrize("cursor", ["x", "", "e30", "W10", "bnVsbA", "\N{SNOWMAN}", "A" * 10_000, "%00", "WzEsMl0"])
-async def test_garbage_cursors_are_refused(door: Door, cursor: str) -> None:
-    """O90"""
+CURSORS = ("x", "", "e30", "W10", "bnVsbA", "\N{SNOWMAN}", "A" * 10_000, "%00", "WzEsMl0")
+
+
+async def test_garbage_cursors_are_refused(door: Door) -> None:
+    """O90: on every list."""
     run_id = await door.start()
     await (await door.worker()).finish()
-    for path in ("/jobs", "/v1/runs", "/v1/events", f"/jobs/{run_id}/result", f"/v1/runs/{run_id}/result"):
-        answer = await door.client.get(path, params={"cursor": cursor})
-        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor"), (path, answer.text)
+    for cursor in CURSORS:
+        for path in ("/jobs", "/v1/runs", "/v1/events", f"/jobs/{run_id}/result", f"/v1/runs/{run_id}/result"):
+            answer = await door.client.get(path, params={"cursor": cursor})
+            assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor"), (path, answer.text)
 
 
 async def test_cursors_belong_to_their_query_and_project(door: Door) -> None:

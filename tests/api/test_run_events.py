@@ -58,20 +58,21 @@ async def test_replay_from_one_position_is_repeatable(door: Door) -> None:
     assert [event.body for event in by_event_id] == [event.body for event in events]
 
 
-@pytest.mark.parametrize("position", ["999999", "-1", "abc", "", "1" * 10_000, "10", "1.5", "٣"])
-@pytest.mark.parametrize("headers", [ACCEPT, {}])
-async def test_a_position_that_cannot_be_honoured_is_refused(
-    door: Door, position: str, headers: dict[str, str]
-) -> None:
-    """O38: never a hang, a 500 or a silent gap."""
+POSITIONS = ("999999", "-1", "abc", "", "1" * 10_000, "10", "1.5", "٣")
+
+
+async def test_a_position_that_cannot_be_honoured_is_refused(door: Door) -> None:
+    """O38: never a hang, a 500 or a silent gap; on the stream and on the page."""
     run_id = await ended(door, await door.worker())
     path = f"/v1/runs/{run_id}/events"
-    answers = [await door.client.get(path, params={"after": position}, headers=headers)]
-    if position.isascii():
-        answers.append(await door.client.get(path, headers={**headers, "last-event-id": position}))
-    for answer in answers:
-        assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor")
-        assert answer.headers["content-type"] == "application/problem+json"
+    for position in POSITIONS:
+        for headers in (ACCEPT, {}):
+            answers = [await door.client.get(path, params={"after": position}, headers=headers)]
+            if position.isascii():
+                answers.append(await door.client.get(path, headers={**headers, "last-event-id": position}))
+            for answer in answers:
+                assert (answer.status_code, answer.json()["code"]) == (400, "invalid_cursor"), position
+                assert answer.headers["content-type"] == "application/problem+json"
 
 
 async def test_a_position_of_another_run_is_refused(door: Door) -> None:

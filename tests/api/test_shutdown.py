@@ -72,7 +72,6 @@ async def test_a_server_with_open_streams_is_gone_promptly(door: Door) -> None:
     async with asyncio.timeout(5):
         await opened.wait()
         door.core.close_doors()
-        door.server.should_exit = True
+        await door.server.shutdown()
         await following
-        while door.server.server_state.connections:
-            await asyncio.sleep(0)
+    assert not door.server.server_state.tasks

@@ -16,7 +16,7 @@ from ringback.domain.runs import Attempt, Cancel, EndedAttempt, Run, RunFacts
 from ringback.domain.states import Status
 from ringback.engine.apply import apply
 from ringback.engine.bells import Bells, ring_within
-from ringback.ports.store import Link, Store
+from ringback.ports.store import Change, Link, Store
 from ringback.services.pages import Page, read_cursor, write_cursor
 from ringback.services.queues import Queues
 
@@ -159,27 +159,41 @@ class Runs:
         return await self.store.reads.events(run.run_id, after=after, limit=limit, types=types)
 
     async def follow(self, run: Run, *, after: int, types: Sequence[str] = ()) -> AsyncGenerator[list[StoredEvent]]:
-        """Events as they are committed, in batches, until the terminal one; an empty batch is a sign of life."""
+        """Events as they are committed, in batches, until the terminal one; an empty batch is a sign of life.
+
+        What was announced saves a look at the run; the row is looked at again with each sign of life, because an announcement
+        may be lost.
+        """
         changed = asyncio.Event()
-        stop = self.bells.watch(run.run_id, lambda _: changed.set())
+        has_ended = False
+
+        def heard(change: Change) -> None:
+            nonlocal has_ended
+            has_ended = has_ended or change.is_terminal
+            changed.set()
+
+        stop = self.bells.watch(run.run_id, heard)
         self._waits.add(changed)
         try:
-            position = after
+            position, has_ended = after, await self._has_ended(run.run_id)
             while not self._closing.is_set():
                 changed.clear()
+                is_last = has_ended  # known before the page is read, so nothing can follow it
                 page = await self.store.reads.events(run.run_id, after=position, limit=EVENTS_PAGE, types=types)
                 if page:
                     position = page[-1].sequence
                     yield page
                 if len(page) == EVENTS_PAGE:
                     continue
-                latest = await self.store.reads.run(run.run_id)
-                if latest is None or (latest.is_terminal and not page):
+                if is_last:
                     return
-                if latest.is_terminal:  # it may have ended since the page was read: one more look
-                    continue
                 if not await ring_within(changed, SIGN_OF_LIFE_S):
+                    has_ended = has_ended or await self._has_ended(run.run_id)
                     yield []
         finally:
             self._waits.discard(changed)
             stop()
+
+    async def _has_ended(self, run_id: RunId) -> bool:
+        run = await self.store.reads.run(run_id)
+        return run is None or run.is_terminal
