@@ -51,8 +51,10 @@ def test_flaws_are_found_below_a_pointer() -> None:
 
 def test_members_nest_as_items_do() -> None:
     value: Any = 1
-    for _ in range(DEPTH_MAX + 1):
+    for _ in range(DEPTH_MAX):
         value = {"a": value}
+    assert list(flaws_of(value)) == []
+    value = {"a": value}
     assert [flaw.detail for flaw in flaws_of(value)] == [f"nested deeper than {DEPTH_MAX} levels"]
 
 
@@ -104,6 +106,10 @@ def test_not_the_same(one: str, other: str) -> None:
 
 def test_tuples_are_lists() -> None:
     assert fingerprint((1, (2,))) == fingerprint([1, [2]])
+
+
+def test_a_fingerprint_that_was_stored_is_still_found() -> None:
+    assert fingerprint({"b": [1.0, "é", None], "a": {}}) == "fee3b36b79785a95356e7205700de4f5"
 
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
