@@ -35,7 +35,9 @@ def status_event(before: Run, after: Run, **facts: Any) -> NewEvent:
     if after.status not in TRANSITIONS[before.status]:
         raise IllegalTransitionError(before.run_id, before.status, f"become {after.status}")
     body: dict[str, Any] = {"from": before.status.value, "to": after.status.value}
-    body.update((name, value) for name, value in facts.items() if value is not None)
+    for name, value in facts.items():
+        if value is not None:
+            body[name] = value
     return NewEvent("run.status.changed", body)
 
 

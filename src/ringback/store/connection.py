@@ -28,7 +28,7 @@ class Connection:
     def __init__(self, path: Path, *, is_reader: bool = False) -> None:
         flags = apsw.SQLITE_OPEN_READWRITE if is_reader else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._names: dict[str, Sequence[str]] = {}
-        self._db = apsw.Connection(str(path), flags=flags, statementcachesize=256)
+        self._db = apsw.Connection(str(path), flags=flags, statementcachesize=64)
         self._db.set_busy_timeout(5_000)
         self._execute = self._db.execute
         if is_reader:

@@ -85,37 +85,37 @@ class WorkDesk:
     # --- what a unit puts down
 
     def add(self, facts: RunFacts, decision: Decision) -> Run:
-        return self._put(_Held(0, decision.run, facts, is_changed=True), decision)
+        return self._put(_Held(0, decision.run, facts, is_changed=True), decision, version=decision.run.version)
 
     def save(self, decision: Decision) -> Run:
         held = self._runs[decision.run.run_id]
         if decision.run is held.run and not decision.events:
             return held.run
-        run = replace(decision.run, version=held.run.version + 1)
-        return self._put(_Held(held.read_version, run, held.facts, is_changed=True, owes=held.owes), decision)
+        changed = _Held(held.read_version, decision.run, held.facts, is_changed=True, owes=held.owes)
+        return self._put(changed, decision, version=held.run.version + 1)
 
-    def _put(self, held: _Held, decision: Decision) -> Run:
-        run = held.run
-        sequence = run.event_sequence
+    def _put(self, held: _Held, decision: Decision, *, version: int) -> Run:
+        before = decision.run
+        run_id, sequence, writes = before.run_id, before.event_sequence, self._writes
         for event in decision.events:
             sequence += 1
             values = {
-                "run_id": run.run_id,
+                "run_id": run_id,
                 "sequence": sequence,
-                "project_id": run.project_id,
+                "project_id": before.project_id,
                 "type": event.type,
                 "created_at": self.now,
                 "body": text_of(event.body),
                 "data": event.data,
             }
-            self._writes.append(("insert_event", values))
-        held.run = run = replace(run, event_sequence=sequence) if decision.events else run
+            writes.append(("insert_event", values))
+        held.run = run = replace(before, version=version, event_sequence=sequence)
         held.owes = held.owes or bool(decision.outbox)
-        self._change(self._runs, run.run_id, held)
+        self._change(self._runs, run_id, held)
         if decision.ended is not None:
-            self._writes.append(("insert_attempt", values_of_attempt(run.run_id, decision.ended)))
+            writes.append(("insert_attempt", values_of_attempt(run_id, decision.ended)))
         for topic in decision.outbox:
-            self._writes.append(("insert_outbox", {"topic": topic, "run_id": run.run_id, "created_at": self.now}))
+            writes.append(("insert_outbox", {"topic": topic, "run_id": run_id, "created_at": self.now}))
         return run
 
     def save_session(self, session: Session, *, is_new: bool = False) -> None:
