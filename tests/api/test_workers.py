@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from typing import Any
 
 from ringback.domain.ids import SessionId
@@ -101,6 +102,7 @@ async def test_a_stop_before_the_start_refuses_it(door: Door) -> None:
     assert (refused["ok"], refused["code"]) == (False, "cancel_requested")
 
 
+DEEP = json.loads("[" * 400 + "]" * 400)
 REPORTS: list[dict[str, Any]] = [
     {"kind": "nix"},
     {"kind": "settle"},
@@ -111,6 +113,9 @@ REPORTS: list[dict[str, Any]] = [
     {"kind": "events", "events": [{"type": "output.chunk", "stream": "stdout", "data": "*"}]},
     {"kind": "events", "events": [chunk_event(b"x" * (256 * 1024 + 1))]},
     {"kind": "events", "events": [{"type": "page"}]},
+    {"kind": "events", "events": [{"type": "page", "items": DEEP}]},
+    {"kind": "events", "events": [{"type": "checkpoint", "value": {"a": DEEP}}]},
+    {"kind": "settle", "outcome": "succeeded", "result": DEEP},
 ]
 
 

@@ -26,6 +26,7 @@ from ringback.services.reports import (
 )
 
 CHUNK_BYTES_MAX = 256 * 1024
+LEVELS_MAX = 200
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 
@@ -100,15 +101,15 @@ def report_of(wire: WireReport, index: int) -> Report:
                 relation=wire.relation,
             )
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
-            return _settle(wire, run_id, wire.outcome)
+            return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:
             raise InvalidInputError(Flaw(f"/reports/{index}", "not a report that this server knows"))
 
 
-def _settle(wire: WireReport, run_id: RunId, outcome: AttemptOutcome) -> SettleReport:
+def _settle(wire: WireReport, run_id: RunId, outcome: AttemptOutcome, pointer: str) -> SettleReport:
     body: dict[str, Any] = {}
     if wire.result is not msgspec.UNSET:
-        body["result"] = wire.result
+        body["result"] = _shallow(wire.result, f"{pointer}/result")
     if wire.exit_code is not None:
         body["exitCode"] = wire.exit_code
     if wire.signal is not None:
@@ -149,11 +150,12 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
                     NewEvent("output.dropped", {"stream": event.stream, "offset": event.offset, "bytes": event.bytes})
                 )
             case "page" if event.items is not None:
-                events.append(NewEvent("artifact.updated", {"kind": "page", "items": event.items}))
+                items = _shallow(event.items, f"{pointer}/{index}/items")
+                events.append(NewEvent("artifact.updated", {"kind": "page", "items": items}))
             case "progress":
                 progress = _progress(event)
             case "checkpoint":
-                checkpoint = _encode(event.value).decode()
+                checkpoint = _encode(_shallow(event.value, f"{pointer}/{index}/value")).decode()
             case "cancel.delivered" | "cancel.acknowledged":
                 flags[event.type] = True
             case _:
@@ -168,6 +170,17 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
         checkpoint=checkpoint,
         number=wire.seq,
     )
+
+
+def _shallow(value: Any, pointer: str) -> Any:
+    """`value`, unless it is nested so deeply that it could come in and never go out again."""
+    layer = [value]
+    for _ in range(LEVELS_MAX):
+        below = (each.values() if isinstance(each, dict) else each for each in layer if isinstance(each, dict | list))
+        layer = [item for items in below for item in items if isinstance(item, dict | list)]
+        if not layer:
+            return value
+    raise InvalidInputError(Flaw(pointer, f"nested deeper than {LEVELS_MAX} levels"))
 
 
 def _progress(event: WireEvent) -> dict[str, Any]:
