@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ringback.domain.json_values import escape
+from ringback.domain.json_values import escape, fingerprint
 from ringback.domain.moments import rfc3339
 from ringback.domain.sessions import Session
 from ringback.services.access import Project
@@ -39,10 +39,8 @@ def change(each: ToolChange) -> dict[str, Any]:
 
 def _difference(before: Any, after: Any, pointer: str) -> dict[str, Any]:
     """`{pointer: {"from"?, "to"?}}` for each place that differs; lists are compared whole."""
-    if before == after and type(before) is type(after):
-        return {}
     if not isinstance(before, Mapping) or not isinstance(after, Mapping):
-        return {pointer: {"from": before, "to": after}}
+        return {} if fingerprint(before) == fingerprint(after) else {pointer: {"from": before, "to": after}}
     found: dict[str, Any] = {}
     for name in sorted(before.keys() | after.keys()):
         at = f"{pointer}/{escape(name)}"
