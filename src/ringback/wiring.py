@@ -8,6 +8,7 @@ stream and every wait ends, then the loops stop, then the ledger.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import secrets
@@ -58,6 +59,12 @@ def serve(settings: ServerSettings) -> None:
         uvloop.run(_serve(settings, path, listener))
 
 
+def _collect_rarely() -> None:
+    """What was imported lives as long as the process, and requests leave few circles behind: look for them seldom."""
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
+
+
 async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) -> None:
     from ringback.api.app import create_app
 
@@ -83,6 +90,7 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
         try:
             await _remember_local_tokens(core, settings.places)
             server = _Server(core, _config(create_app(core, version=__version__), settings))
+            _collect_rarely()
             with _recorded(settings, listener):
                 await server.serve(sockets=[listener])
         finally:

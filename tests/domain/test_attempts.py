@@ -237,11 +237,12 @@ def test_a_retry_waits_and_says_why() -> None:
     until = NOON + 12_500_000
     assert (after.backoff_until, after.timer_at, after.ready_at) == (until, until, None)
     assert (after.next_reason, after.attempts_done, after.attempt) == (AttemptReason.RETRY, 1, None)
-    assert (after.error, after.result_sequence, after.blocking) == (None, None, None)
+    assert (after.error, after.result_sequence) == (None, None)
+    assert (after.blocking, after.open_interactions) == (None, 0)  # what it asked is withdrawn, through the outbox
     assert types(decision) == ["tool_result", "attempt.ended", "run.status.changed"]
     body = {"from": "running", "to": "retrying", "reason": "retry", "error": "exit 1"}
     assert bodies(decision, "run.status.changed") == [body]
-    assert (decision.ended is not None, decision.outbox) == (True, ())
+    assert (decision.ended is not None, decision.outbox) == (True, ("interactions",))
 
 
 @pytest.mark.parametrize(

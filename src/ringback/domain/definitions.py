@@ -40,7 +40,9 @@ _RETRY: Mapping[str, Rule] = {
     "jitterS": ((int, float), 0, 31_536_000),
 }
 _YEARS_S = 10 * 365 * 86_400
-_TIMEOUTS: Mapping[str, Rule] = dict.fromkeys(("attemptS", "queueS", "idleS", "totalS"), ((int, float), 0.001, _YEARS_S))
+_TIMEOUTS: Mapping[str, Rule] = dict.fromkeys(
+    ("attemptS", "queueS", "idleS", "totalS"), ((int, float), 0.001, _YEARS_S)
+)
 
 
 def revision_digest(definition: Mapping[str, Any]) -> str:

@@ -35,9 +35,7 @@ def status_event(before: Run, after: Run, **facts: Any) -> NewEvent:
     if after.status not in TRANSITIONS[before.status]:
         raise IllegalTransitionError(before.run_id, before.status, f"become {after.status}")
     body: dict[str, Any] = {"from": before.status.value, "to": after.status.value}
-    for name, value in facts.items():
-        if value is not None:
-            body[name] = value
+    body |= {name: value for name, value in facts.items() if value is not None}
     return NewEvent("run.status.changed", body)
 
 
@@ -165,12 +163,18 @@ def _lose_unstarted(run: Run, how: Lose, now: Moment) -> Decision:
     """User code never ran, so another attempt repeats nothing."""
     if run.attempts_done >= max(UNSTARTED_ATTEMPTS_MAX, run.policy.retry.attempts_max):
         return finish(run, Status.FAILED, now, failure_kind=FailureKind.ATTEMPTS_EXHAUSTED, error=how.why)
-    back = arm(replace(run, status=Status.RETRYING, next_reason=AttemptReason.LOST), now)
-    return Decision(back, (status_event(run, back, reason="lost", error=how.why),))
+    return _back(run, AttemptReason.LOST, None, now, error=how.why)
 
 
 def _retry(run: Run, reason: AttemptReason, draw: float, now: Moment, *, error: str | None) -> Decision:
-    until = now + run.policy.retry.wait_after(run.attempts_done, draw=draw)
-    back = replace(run, status=Status.RETRYING, next_reason=reason, backoff_until=until, blocking=None)
+    return _back(run, reason, now + run.policy.retry.wait_after(run.attempts_done, draw=draw), now, error=error)
+
+
+def _back(run: Run, reason: AttemptReason, until: Moment | None, now: Moment, *, error: str | None) -> Decision:
+    """Into the queue for another attempt. What the last one asked is withdrawn; the next one asks for itself."""
+    back = replace(
+        run, status=Status.RETRYING, next_reason=reason, backoff_until=until, blocking=None, open_interactions=0
+    )
     armed = arm(back, now)
-    return Decision(armed, (status_event(run, armed, reason=reason.value, error=error),))
+    outbox = ("interactions",) if run.open_interactions else ()
+    return Decision(armed, (status_event(run, armed, reason=reason.value, error=error),), outbox=outbox)

@@ -24,10 +24,12 @@ def flaws_of(value: Any, pointer: str = "") -> Iterator[Flaw]:
 def _walk(value: Any, pointer: str, depth: int) -> Iterator[Flaw]:
     if depth > DEPTH_MAX:
         yield Flaw(pointer[:200], f"nested deeper than {DEPTH_MAX} levels")
+    elif value is None or isinstance(value, int):
+        return
     elif isinstance(value, str):
         if flaw := text_flaw(value):
             yield Flaw(pointer, flaw)
-    elif isinstance(value, Mapping):
+    elif isinstance(value, (dict, Mapping)):  # dict first: asking an abstract class is slow
         for key, item in value.items():
             if flaw := text_flaw(key):
                 yield Flaw(pointer, f"a member's name {flaw}")
