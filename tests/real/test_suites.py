@@ -5,6 +5,7 @@ Their tools are all called `test`: each job keeps the definition that it was sta
 
 import asyncio
 import re
+import sys
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -131,7 +132,9 @@ async def test_three_suites_run_while_fifty_requests_a_second_are_answered(
     assert {(await ended(http, job_id))["status"] for job_id in traffic.started} == {"done"}
     with capsys.disabled():
         times = ", ".join(f"{share:.0%} within {traffic.within_s(share) * 1000:.0f} ms" for share in (0.5, 0.99, 1))
-        print(f"\n{len(traffic.answers)} requests in {traffic.lasted_s:.1f} s, none refused: {times}")
+        print(
+            f"\n{len(traffic.answers)} requests in {traffic.lasted_s:.1f} s, none refused: {times}", file=sys.stderr
+        )  # the one that xdist shows, too
     assert traffic.within_s(0.99) < 2
 
 
@@ -164,10 +167,10 @@ BROKEN = {
     ),
     "unittest": Breakage(
         packages.more_itertools,
-        "tests/test_recipes.py",
-        "self.assertEqual(t, [])",
-        "self.assertEqual(t, [1])",
-        left_out="tests/test_more.py",
+        "tests/test_more.py",
+        "[['A', 'B', 'C'], ['D', 'E']]",
+        "[['A', 'B', 'C'], ['D', 'F']]",
+        left_out="tests/test_recipes.py",
     ),
     "tape": Breakage(
         packages.fast_uri,
@@ -188,4 +191,4 @@ async def test_the_summary_of_a_broken_suite_names_the_file(
     drafted(rb, repository)
     job = await ended(http, await start(http, **broken.arguments))
     assert job["status"] == "failed"
-    assert re.fullmatch(rf"\d+ passed, [1-9]\d* failed(, 1 skipped)? \({re.escape(broken.file)}\)", job["summary"])
+    assert re.fullmatch(rf"\d+ passed, [1-9]\d* failed \({re.escape(broken.file)}\)", job["summary"])
