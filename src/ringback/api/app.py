@@ -50,7 +50,7 @@ def endpoints() -> list[Endpoint]:
     return [
         *workers.ENDPOINTS,
         *jobs.ENDPOINTS,
-        *run_batches.ENDPOINTS,  # before `runs`, whose {run_id} would take its path
+        *run_batches.ENDPOINTS,
         *run_routes.ENDPOINTS,
         *run_events.ENDPOINTS,
         *run_output.ENDPOINTS,
@@ -66,8 +66,19 @@ def create_app(core: Core, *, version: str) -> ASGIApp:
     doors: dict[str, dict[str, _Door]] = {}
     for endpoint in endpoints():
         doors.setdefault(endpoint.path, {})[endpoint.method] = _Door(front, endpoint)
-    routes = [Route(path, _Methods(front, by_method)) for path, by_method in doors.items()]
-    return Router(routes, redirect_slashes=False, default=_Nowhere(front))
+    return _Paths({path: _Methods(front, by_method) for path, by_method in doors.items()}, _Nowhere(front))
+
+
+class _Paths:
+    """All paths: those without placeholders are looked up, which is quicker than trying one route after the other."""
+
+    def __init__(self, by_path: Mapping[str, _Methods], nowhere: _Nowhere) -> None:
+        self._plain = {path: methods for path, methods in by_path.items() if "{" not in path}
+        routes = [Route(path, methods) for path, methods in by_path.items() if "{" in path]
+        self._others = Router(routes, redirect_slashes=False, default=nowhere)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await (self._plain.get(scope["path"]) or self._others)(scope, receive, send)
 
 
 @dataclass(frozen=True, slots=True)
