@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -195,6 +196,31 @@ async def test_a_backup_of_a_ledger_in_use_is_whole(ledger: Ledger, tmp_path: Pa
     (row,) = copy.fetch("SELECT COUNT(*) AS runs FROM runs")
     copy.close()
     assert row["runs"] >= 50
+
+
+async def test_a_backup_ends_although_others_keep_writing(ledger: Ledger, tmp_path: Path) -> None:
+    other = Connection(ledger.path)
+    other.run("PRAGMA synchronous = OFF")
+    other.run("CREATE TABLE ballast (data BLOB)")
+    other.run("INSERT INTO ballast SELECT zeroblob(1000000) FROM json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16]')")
+    target = tmp_path / "copy" / "ringback.db"
+    target.parent.mkdir()
+    is_over = threading.Event()
+
+    def write() -> None:
+        while not is_over.is_set():
+            other.run("INSERT INTO ballast VALUES (NULL)")
+
+    writing = asyncio.create_task(asyncio.to_thread(write))
+    copying = asyncio.create_task(asyncio.to_thread(maintenance.backup, tmp_path, target))
+    try:
+        await asyncio.wait({copying}, timeout=10)
+        assert copying.done()
+    finally:
+        is_over.set()
+        await asyncio.gather(writing, copying)
+        other.close()
+    assert maintenance.check(target.parent) == []
 
 
 async def test_check_finds_a_gap_in_an_event_sequence(ledger: Ledger, tmp_path: Path) -> None:

@@ -161,7 +161,9 @@ def test_everybody_writes_while_a_copy_is_made(installation: Installation, clien
 
     with ThreadPoolExecutor(2) as pool:
         writing = [pool.submit(write) for _ in range(2)]
-        maintenance.backup(installation.data, tmp_path / "ringback.db")
-        is_over.set()
+        try:
+            maintenance.backup(installation.data, tmp_path / "ringback.db")
+        finally:
+            is_over.set()
         assert sum(each.result() for each in writing) > 0
     assert maintenance.check(tmp_path) == []

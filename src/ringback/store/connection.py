@@ -77,12 +77,15 @@ class Connection:
         return self._db.in_transaction
 
     def copy_to(self, path: Path) -> None:
-        """A consistent copy of the whole database, while others read and write."""
+        """A consistent copy of the whole database, while others read and write.
+
+        In one step: between two, any commit of another connection makes the copy begin again, and on a busy ledger without end.
+        """
         target = apsw.Connection(str(path))
         try:
             with target.backup("main", self._db, "main") as backup:
                 while not backup.done:
-                    backup.step(1_000)
+                    backup.step(-1)
         finally:
             target.close()
 
