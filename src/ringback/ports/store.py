@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from ringback.domain.admission import Head
 from ringback.domain.events import StoredEvent
@@ -35,8 +35,7 @@ class Link:
     created_at: Moment
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(NamedTuple):
     """What a committed unit did to one run; enough to wake whoever waits for it."""
 
     run_id: RunId
