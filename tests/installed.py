@@ -59,6 +59,7 @@ class Installed:
     core: Core
     clock: FakeClock
     notify: LocalNotify
+    path: Path
     names: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def apply(self, *definitions: Mapping[str, Any]) -> None:
@@ -139,7 +140,7 @@ async def installed(folder: Path, options: Options | None = None) -> AsyncIterat
     await core.access.install()
     await core.queues.load()
     silence = core.engine.bells.start()
-    installation = Installed(core, clock, notify)
+    installation = Installed(core, clock, notify, folder / "ringback.db")
     await installation.apply(ECHO)
     yield installation
     silence()

@@ -140,6 +140,7 @@ def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
         access_log=False,
         log_config=None,
         server_header=False,
+        proxy_headers=False,
         date_header=False,
         backlog=LISTEN_BACKLOG,
         timeout_keep_alive=75,

@@ -12,6 +12,7 @@ from ringback.domain.runs import Ask, AttemptOutcome
 from ringback.domain.states import FailureKind, Status
 from ringback.engine.apply import apply
 from ringback.services.starting import Parent
+from ringback.store.connection import Connection
 from tests.installed import PROJECT, Installed
 
 
@@ -113,9 +114,9 @@ async def test_the_loop_wakes_when_something_is_owed(here: Installed) -> None:
 async def test_questions_of_an_ended_run_are_withdrawn(here: Installed) -> None:
     run = await here.start()
     store = here.core.store
-    question = {"interaction_id": "i1", "run_id": run.run_id, "kind": "approval", "blocking": 1, "status": "open"}
-    await store.commit(
-        lambda desk: desk.write("insert_interaction", {**question, "prompt": "{}", "opened_at": desk.now})
+    db = Connection(here.path)
+    db.run(
+        f"INSERT INTO interactions VALUES ('i1', '{run.run_id}', 'approval', 1, 'open', '{{}}', NULL, 0, NULL, NULL)"
     )
     await apply(store, run.run_id, Ask(InteractionId("i1"), is_blocking=True, reason="approval"))
     assert (await here.core.runs.describe(await here.look(run.run_id))).waiting_for == {
@@ -127,8 +128,9 @@ async def test_questions_of_an_ended_run_are_withdrawn(here: Installed) -> None:
 
     await here.core.engine.outbox.pay()
 
-    rows = await store.reads.rows("interactions_of_run", {"run_id": run.run_id})
-    assert [(row["status"], row["closed_at"]) for row in rows] == [("withdrawn", here.clock.now())]
+    rows = db.fetch("SELECT status, closed_at FROM interactions")
+    db.close()
+    assert rows == [{"status": "withdrawn", "closed_at": here.clock.now()}]
 
 
 async def test_a_debt_that_cannot_be_paid_now_is_paid_later(here: Installed, monkeypatch: pytest.MonkeyPatch) -> None:

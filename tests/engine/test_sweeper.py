@@ -102,8 +102,9 @@ async def test_a_superseded_worker_changes_nothing_and_leaves_evidence(here: Ins
 
     assert answer["code"] == "stale_fence"
     assert await here.look(run.run_id) == done
-    rows = await here.core.store.reads.rows("load_late_outcomes", {"run_id": run.run_id})
-    assert [row["attempt_no"] for row in rows] == [1]
+    first, second = await here.core.store.reads.attempts(run.run_id)
+    assert first.late is not None
+    assert (first.late["outcome"], second.late) == ("succeeded", None)
 
 
 async def test_heartbeats_keep_a_slow_worker_alive(here: Installed) -> None:

@@ -17,6 +17,7 @@ from ringback.domain.ids import ProjectId
 from ringback.domain.moments import MINUTE
 from ringback.ports.store import Desk
 from ringback.services.access import SCOPES, new_token
+from ringback.store.connection import Connection
 from tests.installed import ECHO, PROJECT, Installed, tool
 
 
@@ -106,9 +107,7 @@ async def test_a_revoked_or_expired_token_is_refused(here: Installed, column: st
 
 
 async def end_tokens(here: Installed, column: str) -> None:
-    from ringback.store.connection import Connection
-
-    db = Connection(here.core.store._path)  # type: ignore[attr-defined]
+    db = Connection(here.path)
     db.run(f"UPDATE tokens SET {column} = :now", {"now": here.clock.now()})
     db.close()
 

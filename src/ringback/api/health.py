@@ -38,7 +38,8 @@ ENDPOINTS = [
     Endpoint(
         method="GET",
         path="/metrics",
-        scope=None,
+        scope="runs:read",
+        has_project=False,
         handler=metrics,
         summary="Metrics for Prometheus",
         gives={200: MEDIA_TYPE},

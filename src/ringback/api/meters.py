@@ -11,6 +11,7 @@ from typing import Any
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from ringback.core import Core
+from ringback.domain.states import TERMINAL
 from ringback.ports.store import Change
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -38,7 +39,10 @@ class Meters:
         self._held = Gauge("ringback_attempts", "Attempts under way.", registry=registry)
         self._started = Counter("ringback_runs_started", "Runs created since the start.", registry=registry)
         self._started_before = 0
-        self._ended = Counter("ringback_runs_ended", "Runs that ended since the start.", registry=registry)
+        ended = Counter(
+            "ringback_runs_ended", "Runs that ended since the start, by status.", ("status",), registry=registry
+        )
+        self._ended = {status: ended.labels(status.value) for status in sorted(TERMINAL)}
         core.feed.notify.listen(self._heard)
 
     def answered(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -50,9 +54,9 @@ class Meters:
         child.observe(seconds)
 
     def _heard(self, changes: Sequence[Change]) -> None:
-        count = sum(change.is_terminal for change in changes)
-        if count:
-            self._ended.inc(count)
+        for change in changes:
+            if change.is_terminal:
+                self._ended[change.status].inc()
 
     async def exposition(self) -> bytes:
         """Everything, as Prometheus reads it."""

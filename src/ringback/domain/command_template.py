@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 _TOKEN: Final = re.compile(r"\{\{|\}\}|\{(?P<name>[A-Za-z_][A-Za-z0-9_]*)\}|[{}]")
@@ -90,6 +91,12 @@ def element(text: object, where: str) -> Element:
     """
     if not isinstance(text, str):
         raise CommandTemplateError(where, "an element of a command is a string")
+    return _element(text, where)
+
+
+@lru_cache(maxsize=4096)
+def _element(text: str, where: str) -> Element:
+    """Few templates serve many runs, so each is parsed once."""
     refuse_unprintable(text, where)
     pieces: list[Piece] = []
     end = 0

@@ -59,12 +59,17 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EndedAttempt:
-    """An attempt as it went into the record; never changed again, but for evidence that came late."""
+    """An attempt as it went into the record; never changed again.
+
+    Attributes:
+        late: what its worker brought after it had been superseded: evidence, and nothing more.
+    """
 
     attempt: Attempt
     ended_at: Moment
     outcome: AttemptOutcome
     error: str | None
+    late: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,6 +20,7 @@ from ringback.domain.ids import ProjectId, RunId, SessionId
 from ringback.domain.moments import Moment
 from ringback.domain.runs import Decision, EndedAttempt, Run, RunFacts
 from ringback.domain.sessions import Session
+from ringback.domain.states import Status
 
 T = TypeVar("T")
 Row = Mapping[str, Any]
@@ -41,6 +42,7 @@ class Change(NamedTuple):
     run_id: RunId
     project_id: ProjectId
     lane: str
+    status: Status
     sequence: int
     is_ready: bool
     is_terminal: bool

@@ -227,7 +227,9 @@ class Workers:
             except RingbackError as error:
                 refusals.append((index, error))
                 if isinstance(command, Settle) and isinstance(error, StaleFenceError):
-                    late = json.dumps({"outcome": command.outcome.value, "error": command.error, "at": desk.now})
+                    late = json.dumps(
+                        {"outcome": command.outcome.value, "error": command.error, "at": rfc3339(desk.now)}
+                    )
                     values = {"run_id": report.run_id, "fence": command.fence, "late": late}
                     desk.write("note_late_outcome", values)
         return refusals

@@ -202,6 +202,7 @@ def _change_of(run: Run, *, owes: bool) -> Change:
         run_id=run.run_id,
         project_id=run.project_id,
         lane=run.lane,
+        status=run.status,
         sequence=run.event_sequence,
         is_ready=run.ready_at is not None,
         is_terminal=run.is_terminal,

@@ -198,6 +198,7 @@ def attempt_of(row: Row) -> EndedAttempt:
         ended_at=row["ended_at"],
         outcome=AttemptOutcome(row["outcome"]),
         error=row["error"],
+        late=value_of(row["late"]),
     )
 
 

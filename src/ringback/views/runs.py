@@ -101,7 +101,14 @@ def attempts_of(ended: Sequence[EndedAttempt], current: Attempt | None) -> list[
     """Attempts, oldest first, the one under way last."""
     shown_attempts = [
         _attempt(each.attempt)
-        | _present({"endedAt": rfc3339(each.ended_at), "outcome": each.outcome.value, "errorSummary": each.error})
+        | _present(
+            {
+                "endedAt": rfc3339(each.ended_at),
+                "outcome": each.outcome.value,
+                "errorSummary": each.error,
+                "lateOutcome": each.late,
+            }
+        )
         for each in ended
     ]
     return shown_attempts if current is None else [*shown_attempts, _attempt(current)]
