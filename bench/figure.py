@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 Better = Literal["more", "less"]
 RUNS = 3
-FULL_SYNC = "SQLite, WAL, synchronous=FULL: acknowledged after the flush"
+FULL_SYNC = "FULL"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,6 +22,7 @@ class Figure:
         least: the bound that must be kept; None where there is none.
         aim: what we want to reach.
         better: whether more or less is better.
+        durability: what an acknowledgement in it means; FULL: SQLite, WAL, synchronous=FULL, after the flush.
         limits: facts about the measurement that a reader must know.
     """
 

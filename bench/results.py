@@ -66,14 +66,11 @@ class Results:
         for each in figures:
             peer, ratio = self._rival(each)
             bounds = (_bound(each, each.least), _bound(each, each.aim))
-            lines.append(
-                _row(each.target, each.name, *bounds, measured(each.values, each.unit), _verdict(each), peer, ratio)
-            )
-        lines += ["", "Durability and limits:", ""]
-        for each in figures:
-            said = "; ".join(text for text in (each.durability, each.limits) if text)
-            if said:
-                lines.append(f"* {each.target} {each.name}: {said}")
+            shown = measured(each.values, each.unit)
+            cells = (each.target, each.name, each.durability, *bounds, shown, _verdict(each), peer, ratio)
+            lines.append(_row(*cells))
+        lines += ["", "How they were taken:", ""]
+        lines += [f"* {each.target} {each.name}: {each.limits}" for each in figures if each.limits]
         return "\n".join([*lines, ""]) if figures else ""
 
     def _rival(self, figure: Figure) -> tuple[str, str]:
@@ -130,7 +127,7 @@ class Results:
         shown = [measured(each.values, "") if each else "" for each in (accept, flood)]
         shown += [number(each.median) if each else "" for each in (latency, p99, idle)]
         shown.append(measured(bulk.values, "") if bulk else "")
-        return _row("**Ringback, SQLite**", *shown, "synchronous=FULL, five and more events a run")
+        return _row("**Ringback, SQLite**", *shown, "FULL, 7 events a run")
 
     def _slopes(self) -> str:
         slopes = [each for each in self.found if isinstance(each, Slope)]

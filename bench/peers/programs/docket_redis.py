@@ -58,7 +58,7 @@ async def main() -> None:
             await peer.measure(
                 stamp=STAMP,
                 one=one,
-                flood=lambda count: trial.at_most(32, count, lambda number: docket.add(noop)(number)),
+                flood=lambda count: trial.at_most(32, count, docket.add(noop)),
                 drained=drained,
                 bulk=bulk,
             )
