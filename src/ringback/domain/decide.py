@@ -130,7 +130,7 @@ def _claim(run: Run, claim: Claim, now: Moment) -> Decision:
         ready_at=None,
         timer_at=run.deadline_at,
     )
-    facts = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason.value}
+    facts = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason}
     return Decision(claimed, (status_event(run, claimed, **facts),))
 
 
@@ -144,7 +144,7 @@ def _start(run: Run, start: Start, now: Moment) -> Decision:
         return Decision(run)  # said twice
     begun = replace(attempt, started_at=now, provider=start.provider, run_space_id=start.run_space_id)
     running = arm(replace(run, status=Status.RUNNING, attempt=begun, started_at=run.started_at or now), now)
-    body = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason.value}
+    body = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason}
     return Decision(running, (NewEvent("attempt.started", body), status_event(run, running)))
 
 

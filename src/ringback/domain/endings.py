@@ -34,7 +34,7 @@ def status_event(before: Run, after: Run, **facts: Any) -> NewEvent:
     """
     if after.status not in TRANSITIONS[before.status]:
         raise IllegalTransitionError(before.run_id, before.status, f"become {after.status}")
-    body: dict[str, Any] = {"from": before.status.value, "to": after.status.value}
+    body: dict[str, Any] = {"from": before.status, "to": after.status}
     body |= {name: value for name, value in facts.items() if value is not None}
     return NewEvent("run.status.changed", body)
 
@@ -72,9 +72,9 @@ def finish(
     event = status_event(
         run,
         done,
-        failureKind=failure_kind and failure_kind.value,
-        endReason=end_reason and end_reason.value,
-        timeLimit=time_limit and time_limit.value,
+        failureKind=failure_kind,
+        endReason=end_reason,
+        timeLimit=time_limit,
         error=error,
         summary=summary,
         resultSequence=result_sequence,
@@ -177,4 +177,4 @@ def _back(run: Run, reason: AttemptReason, until: Moment | None, now: Moment, *,
     )
     armed = arm(back, now)
     outbox = ("interactions",) if run.open_interactions else ()
-    return Decision(armed, (status_event(run, armed, reason=reason.value, error=error),), outbox=outbox)
+    return Decision(armed, (status_event(run, armed, reason=reason, error=error),), outbox=outbox)

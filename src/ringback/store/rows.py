@@ -56,11 +56,11 @@ def policy_from(text: str) -> Policy:
 
 
 def values_of_run(run: Run) -> dict[str, Any]:
-    """The columns of `run` that can change, and its id."""
+    """The columns of `run` that can change, and its id. Enumerations are strings, and are bound as such."""
     attempt = run.attempt
     return {
         "run_id": run.run_id,
-        "status": run.status.value,
+        "status": run.status,
         "waiting_on": _text_or_null(run.waiting_on) if run.waiting_on else None,
         "version": run.version,
         "event_sequence": run.event_sequence,
@@ -68,15 +68,15 @@ def values_of_run(run: Run) -> dict[str, Any]:
         "attempt": _text_or_null(attempt),
         "session_id": None if attempt is None else attempt.session_id,
         "attempts_done": run.attempts_done,
-        "next_reason": run.next_reason.value,
+        "next_reason": run.next_reason,
         "backoff_until": run.backoff_until,
         "ready_at": run.ready_at,
         "timer_at": run.timer_at,
         "started_at": run.started_at,
         "ended_at": run.ended_at,
-        "failure_kind": run.failure_kind and run.failure_kind.value,
-        "end_reason": run.end_reason and run.end_reason.value,
-        "time_limit": run.time_limit and run.time_limit.value,
+        "failure_kind": run.failure_kind,
+        "end_reason": run.end_reason,
+        "time_limit": run.time_limit,
         "error": run.error,
         "summary": run.summary,
         "progress": _text_or_null(run.progress),
