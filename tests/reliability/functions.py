@@ -114,3 +114,11 @@ async def mark(ctx: Context, file: str, seconds: float) -> str:
     _leave(file, f"{ctx.run_id} {ctx.attempt_no}\n")
     await asyncio.sleep(seconds)
     return ctx.run_id
+
+
+@app.tool
+async def pages(ctx: Context, count: int, pause_s: float) -> None:
+    """Publishes numbers one by one."""
+    for number in range(count):
+        ctx.page([number])
+        await asyncio.sleep(pause_s)

@@ -88,15 +88,29 @@ class Installation:
         drain_grace_s: float = 2.0,
         env: Mapping[str, str] | None = None,
         terminal: str | None = None,
+        url: str | None = None,
         is_awaited: bool = True,
     ) -> Process:
-        """Start a worker process; usually until it is attached. `terminal` becomes its controlling terminal."""
+        """Start a worker process; usually until it is attached.
+
+        Args:
+            terminal: what becomes its controlling terminal.
+            url: another way to the server.
+        """
         self._count += 1
         name = name or f"w{self._count}"
-        words = ["ringback.cli.attached", *([app] if app else []), "--server", self.url, "--data", str(self.data)]
+        words = [
+            "ringback.cli.attached",
+            *([app] if app else []),
+            "--server",
+            url or self.url,
+            "--data",
+            str(self.data),
+        ]
         words += ["--name", name, "--slots", str(slots), "--drain-grace", str(drain_grace_s), "--log-format", "json"]
         words += [word for pool in pools for word in ("--pool", pool)]
-        process = self._spawn(f"worker-{name}-{self._count}", words, env, terminal=terminal)
+        token = {} if url is None else {"RINGBACK_TOKEN": (self.data / "worker.token").read_text(encoding="ascii")}
+        process = self._spawn(f"worker-{name}-{self._count}", words, {**token, **(env or {})}, terminal=terminal)
         self.workers.append(process)
         if is_awaited:
             until(lambda: attached_times(process), "the worker attaches", within_s=60)

@@ -7,8 +7,10 @@ from concurrent.futures import ThreadPoolExecutor
 import httpx2
 import pytest
 
+from tests.reliability.client import Client, Json
 from tests.reliability.conftest import Fresh
 from tests.reliability.installation import FUNCTIONS, LEASE_S, attached_times
+from tests.reliability.lossy import LossyRelay
 from tests.reliability.processes import running
 from tests.reliability.scale import times
 from tests.reliability.waiting import holds_for, until
@@ -68,6 +70,81 @@ def test_a_superseded_attempt_changes_nothing(fresh: Fresh) -> None:
     assert [each["outcome"] for each in client.attempts(job)] == ["lost", "succeeded"]
     assert (client.ended(child)["status"], here.lines("down")) == ("done", ["downstream"])
     assert client.replay(job)
+
+
+def test_who_shows_an_old_fence_is_refused(fresh: Fresh) -> None:
+    """O06, with a worker that does write: while the next attempt runs, and after it."""
+    here = fresh()
+    here.start_server()
+    client = here.client()
+    script = f"until [ -e {here.work / 'gate'} ]; do sleep 0.05; done; echo ok"
+    job = client.start(here.command(script, retryOnLost=True, retry={"attemptsMax": 2, "delayS": 0}))
+    run_id = client.run(job)["runId"]
+    first = _attached(client)
+    claim = client.read("POST", f"/v1/workers/{first}/claim", json={"slots": 1, "waitMs": 10_000})["claims"][0]
+    assert (claim["runId"], claim["fence"]) == (run_id, 1)
+    client.read("POST", f"/v1/workers/{first}/report", json={"reports": [{**_of(claim), "kind": "start"}]})
+    here.start_worker()
+    until(
+        lambda: client.run(job)["status"] == "running" and client.job(job)["attempts"] == 2, "the second attempt runs"
+    )
+    for _ in range(2):
+        assert client.ask("POST", f"/v1/workers/{first}/heartbeat", json={"held": [_of(claim)]}).status_code == 410
+        assert client.ask("POST", f"/v1/workers/{first}/report", json={"reports": _reports(claim)}).status_code == 410
+        before = client.run(job)["version"], client.events(job)
+        again = client.read("POST", f"/v1/workers/{_attached(client)}/report", json={"reports": _reports(claim)})
+        assert [result["code"] for result in again["results"]] == ["stale_fence"] * 4
+        assert (client.run(job)["version"], client.events(job)) == before
+        (here.work / "gate").touch()
+        assert client.ended(job)["status"] == "done"
+    assert client.output(job) == b"ok\n"
+    attempts = client.attempts(job)
+    assert [each["outcome"] for each in attempts] == ["lost", "succeeded"]
+    assert attempts[0]["lateOutcome"]["outcome"] == "succeeded", "kept as evidence, and no more"
+    assert len(list(client.jobs())) == 1
+    assert client.replay(job)
+
+
+def _attached(client: Client) -> str:
+    hello = {"name": "x", "incarnation": "i", "protocolVersion": 1, "slots": 1, "offers": ["default/command"]}
+    return str(client.read("POST", "/v1/workers/attach", json=hello)["sessionId"])
+
+
+def _of(claim: Json) -> Json:
+    return {"runId": claim["runId"], "fence": claim["fence"]}
+
+
+def _reports(claim: Json) -> list[Json]:
+    chunk = {"type": "output.chunk", "stream": "stdout", "offset": 0, "data": "Zm9yZ2Vk"}
+    told: list[Json] = [
+        {"kind": "start"},
+        {"kind": "events", "events": [chunk]},
+        {"kind": "child", "requestId": "r", "tool": claim["tool"], "arguments": {}},
+        {"kind": "settle", "outcome": "succeeded", "result": "forged"},
+    ]
+    return [{**_of(claim), **each} for each in told]
+
+
+def test_a_lost_answer_doubles_nothing(fresh: Fresh) -> None:
+    """O07: the worker says again what the server knows already, again and again: starts, output, pages, ends."""
+    here = fresh(lease_s=30.0)
+    here.start_server()
+    client = here.client()
+    with LossyRelay(here.settings.port, b"/report") as relay:
+        here.start_worker(slots=1, url=relay.url, app=FUNCTIONS)
+        lines = "".join(f"line {number}\n" for number in range(20))
+        printed = client.start(
+            here.command("i=0; while [ $i -lt 20 ]; do echo line $i; i=$((i+1)); sleep 0.06; done; echo x >> o07")
+        )
+        assert client.ended(printed)["status"] == "done"
+        paged = client.start("pages", {"count": 20, "pause_s": 0.05})
+        assert client.ended(paged)["status"] == "done"
+        assert relay.lost >= 5
+    assert client.output(printed) == lines.encode()
+    assert client.result(paged)["items"] == list(range(20))
+    assert (client.job(printed)["attempts"], client.job(paged)["attempts"], here.lines("o07")) == (1, 1, ["x"])
+    assert client.replay(printed)
+    assert client.replay(paged)
 
 
 def test_recovery_touches_only_what_was_begun_before_it(fresh: Fresh) -> None:

@@ -89,6 +89,23 @@ def test_after_a_crash_of_everything_every_job_is_accounted_for(fresh: Fresh) ->
     assert all(client.replay(job) for job in (*repeated, unsafe))
 
 
+def test_a_result_that_was_reached_while_the_server_was_away_counts(fresh: Fresh) -> None:
+    """O03, and O58 on SQLite: the server is away for longer than a lease; the work, which may not be repeated, is done once."""
+    here = fresh()
+    server = here.start_server()
+    here.start_worker()
+    client = here.client()
+    job = client.start(here.command("echo begun >> o58; sleep 1; echo done >> o58"))
+    until(lambda: here.lines("o58"), "the work has begun")
+    server.kill()
+    away_since = time.monotonic()
+    until(lambda: time.monotonic() - away_since > LEASE_S + 1, "a lease has passed")
+    here.start_server()
+    ended = client.ended(job)
+    assert (ended["status"], ended["attempts"], here.lines("o58")) == ("done", 1, ["begun", "done"])
+    assert client.replay(job)
+
+
 @pytest.mark.parametrize(
     ("lease_s", "asked_s", "every_s"), [(15, 5, 5), (60, 5, 5), (3, 5, 1), (15, 1, 1), (30, 20, 10)]
 )

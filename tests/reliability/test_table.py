@@ -41,5 +41,7 @@ def test_every_test_in_the_table_exists() -> None:
 def test_every_test_through_real_processes_is_in_the_table() -> None:
     named = {name for tests in _rows().values() for name in tests}
     here = [path for path in sorted(Path(__file__).parent.glob("test_*.py")) if path != Path(__file__)]
-    found = {f"reliability/{path.name}::{name}" for path in here for name in _functions(path) if name.startswith("test_")}
+    found = {
+        f"reliability/{path.name}::{name}" for path in here for name in _functions(path) if name.startswith("test_")
+    }
     assert sorted(found - named) == []
