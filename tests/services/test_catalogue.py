@@ -11,6 +11,7 @@ from ringback.domain.errors import (
     InvalidInputError,
     NotFoundError,
     ProjectRequiredError,
+    StorageFullError,
     UnauthenticatedError,
 )
 from ringback.domain.ids import ProjectId
@@ -121,6 +122,20 @@ async def test_the_use_of_a_token_is_noted_now_and_then(here: Installed) -> None
 
     (row,) = await here.core.store.reads.rows("token_by_digest", {"digest": here.core.access._digest(token)})
     assert row["last_used_at"] == here.clock.now() - 2 * MINUTE
+
+
+async def test_a_full_disk_keeps_nobody_from_reading(here: Installed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """O55: that the use of a token can't be noted is no reason to refuse it."""
+    token = new_token()
+    await here.core.access.remember(token, owner="me", scopes=SCOPES)
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise StorageFullError
+
+    monkeypatch.setattr(type(here.core.store), "commit", refuse)
+    principal = await here.core.access.authenticate(token)
+    monkeypatch.undo()
+    assert principal.owner == "me"
 
 
 async def test_many_tokens_do_not_fill_the_memory(here: Installed, monkeypatch: pytest.MonkeyPatch) -> None:

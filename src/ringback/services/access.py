@@ -10,9 +10,16 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, field
 
-from ringback.domain.errors import ForbiddenError, NotFoundError, ProjectRequiredError, UnauthenticatedError
+from ringback.domain.errors import (
+    ForbiddenError,
+    NotFoundError,
+    ProjectRequiredError,
+    StoreUnavailableError,
+    UnauthenticatedError,
+)
 from ringback.domain.ids import ProjectId
 from ringback.domain.moments import MINUTE, Moment
 from ringback.ports.clock import Clock, Ids
@@ -110,7 +117,8 @@ class Access:
         if now - used_at > MINUTE:
             self._known[digest] = (principal, expires_at, now)
             values = {"token_id": principal.token_id, "now": now}
-            await self.store.commit(lambda desk: desk.write("touch_token", values))
+            with suppress(StoreUnavailableError):  # who can read while the disk is full may do so
+                await self.store.commit(lambda desk: desk.write("touch_token", values))
         return principal
 
     async def _look_up(self, digest: str) -> tuple[Principal, Moment | None, Moment]:
