@@ -34,6 +34,7 @@ VICTIMS = (
     "server and worker",
     "everything",
     "worker asleep",
+    "server asleep",
     "worker drained",
     "server drained",
 )
@@ -128,10 +129,11 @@ class Storm:
                     process.suspend()
                 for process in (server, *self._workers):
                     process.kill()
-            case "worker asleep":
-                worker.suspend()
+            case "worker asleep" | "server asleep":
+                sleeper = worker if victim == "worker asleep" else server
+                sleeper.suspend()
                 self._is_over.wait(self._chance.uniform(0.1, 1.5) * self._here.settings.lease_s)
-                worker.resume()
+                sleeper.resume()
             case "worker drained":
                 worker.end()
             case _:
