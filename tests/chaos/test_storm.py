@@ -11,7 +11,7 @@ from tests.reliability.scale import times
 
 @pytest.mark.timeout(3600)
 def test_no_promise_is_broken_in_a_storm(tmp_path: Path) -> None:
-    report = storm(tmp_path, seed=int(os.environ.get("RINGBACK_TEST_SEED", "1")), rounds=times(15, 200))
+    report = storm(tmp_path, seed=int(os.environ.get("RINGBACK_TEST_SEED", "1")), rounds=times(20, 200))
     print(report)
     assert report.flaws == []
     assert report.jobs >= report.rounds
