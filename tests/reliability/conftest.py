@@ -7,8 +7,15 @@ import pytest
 
 from tests.reliability.client import Client
 from tests.reliability.installation import FUNCTIONS, Installation
+from tests.reliability.scale import IS_FULL
 
 Fresh = Callable[..., Installation]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The full counts take their time."""
+    for item in items if IS_FULL else ():
+        item.add_marker(pytest.mark.timeout(3600))
 
 
 @pytest.fixture(scope="session")
