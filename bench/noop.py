@@ -1,4 +1,4 @@
-"""The functions that the figures run: one that does nothing, and one that tells when it began."""
+"""The functions that the figures run: one that does nothing, and one that tells when it began. Both are safe to repeat."""
 
 import time
 
@@ -7,11 +7,11 @@ from ringback import App
 app = App()
 
 
-@app.tool
+@app.tool(idempotent=True)
 def noop(number: int) -> int:
     return number
 
 
-@app.tool
+@app.tool(idempotent=True)
 def moment() -> float:
     return time.time()

@@ -15,7 +15,7 @@ from bench.figure import RUNS, Figure, Slope, emit, profile, say
 from bench.installation import APP, Installation
 
 CONNECTIONS = 64
-SLOTS = 16
+SLOTS = 48
 LOOK_EVERY_S = 0.02
 BEHIND_S = 120.0
 

@@ -24,6 +24,7 @@ import uvicorn
 import uvloop
 
 from ringback import __version__
+from ringback.api.corking import CorkedHttpProtocol
 from ringback.core import Core, Options, assemble
 from ringback.domain.moments import DAY, micros
 from ringback.services.access import SCOPES, new_token
@@ -134,7 +135,7 @@ def _config(app: ASGIApp, settings: ServerSettings) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=CorkedHttpProtocol,
         ws="none",
         lifespan="off",
         access_log=False,

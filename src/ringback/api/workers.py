@@ -126,8 +126,8 @@ async def report(call: Call) -> Reply:
     told = await call.read(ReportRequest, REPORTS_BYTES_MAX)
     workers = call.core.workers
     session = await workers.session(call.path["session_id"])
-    answers = await workers.report(session, [report_of(each, index) for index, each in enumerate(told.reports)])
-    work = await workers.take(session, slots=max(0, told.slots))
+    reports = [report_of(each, index) for index, each in enumerate(told.reports)]
+    answers, work = await workers.exchange(session, reports, slots=max(0, told.slots))
     return reply_json({"results": answers, **_work(work)})
 
 

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +31,8 @@ from ringback.services.reports import ChildReport, Decided, Report, command_of
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
 from ringback.services.tools import Tools
+
+log = logging.getLogger(__name__)
 
 WAIT_MAX_S = 20.0
 CLAIMS_MAX = 256
@@ -199,6 +203,27 @@ class Workers:
         await self.store.commit(work, sessions=(session_id,))
         self.bells.forget(session_id)
         await self.sweeper.end_orphans()
+
+    async def exchange(
+        self, session: Session, reports: Sequence[Report], *, slots: int
+    ) -> tuple[list[dict[str, Any]], Work]:
+        """Reports in, work out. Both are put down side by side, so that they share a flush."""
+        answers, work = await asyncio.gather(
+            self.report(session, reports), self.take(session, slots=slots), return_exceptions=True
+        )
+        if isinstance(answers, BaseException):
+            if not isinstance(work, BaseException):  # the worker will not hear of them
+                await asyncio.gather(*(self._give_back(claim) for claim in work.claims))
+            raise answers
+        if isinstance(work, BaseException):  # the reports stand; work is asked for again
+            log.warning("no work was handed out with an answer: %s", work)
+            work = Work(claims=[], stops=[], lease_until=session.lease_until)
+        return answers, work
+
+    async def _give_back(self, claim: Mapping[str, Any]) -> None:
+        with suppress(RingbackError):
+            run_id, why = RunId(claim["runId"]), "its claim could not be handed out"
+            await apply(self.store, run_id, Lose(claim["fence"], why, self.chance.draw()))
 
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""

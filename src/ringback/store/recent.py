@@ -7,6 +7,7 @@ save compares versions, a row that somebody else moved is noticed, forgotten her
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -21,8 +22,8 @@ class Recent:
     """The newest committed state of some runs and, until they are claimed, of their facts."""
 
     def __init__(self) -> None:
-        self._runs: dict[RunId, Run] = {}
-        self._facts: dict[RunId, RunFacts] = {}
+        self._runs: OrderedDict[RunId, Run] = OrderedDict()
+        self._facts: OrderedDict[RunId, RunFacts] = OrderedDict()
 
     def run(self, run_id: RunId) -> Run | None:
         return self._runs.get(run_id)
@@ -33,8 +34,8 @@ class Recent:
     def keep(self, runs: Iterable[Run], facts: Iterable[RunFacts]) -> None:
         """Take in what was just committed; the oldest give way."""
         for run in runs:
-            self._runs.pop(run.run_id, None)  # so that it becomes the youngest
             self._runs[run.run_id] = run
+            self._runs.move_to_end(run.run_id)
         for each in facts:
             self._facts[each.run_id] = each
         _trim(self._runs)
@@ -52,6 +53,6 @@ class Recent:
         self._facts.clear()
 
 
-def _trim(kept: dict[RunId, T]) -> None:
+def _trim(kept: OrderedDict[RunId, T]) -> None:
     while len(kept) > KEPT:
-        del kept[next(iter(kept))]
+        kept.popitem(last=False)
