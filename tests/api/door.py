@@ -17,6 +17,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from ringback.api.app import create_app
+from ringback.api.corking import CorkedHttpProtocol
 from ringback.core import Core, Options, assemble
 from ringback.domain.ids import ProjectId
 from ringback.ports.store import Desk
@@ -225,7 +226,7 @@ def _config(app: ASGIApp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         loop="none",
-        http="httptools",
+        http=CorkedHttpProtocol,
         ws="none",
         lifespan="off",
         access_log=False,

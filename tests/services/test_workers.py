@@ -6,11 +6,12 @@ import asyncio
 
 import pytest
 
-from ringback.domain.errors import SessionExpiredError
+from ringback.domain.errors import SessionExpiredError, StoreUnavailableError
 from ringback.domain.moments import SECOND
 from ringback.domain.runs import AttemptOutcome
 from ringback.domain.states import EndReason, Status, TimeLimit
 from ringback.services.reports import ChildReport, SettleReport, StartReport
+from ringback.services.workers import Attach, Workers
 from tests.builders import run_id
 from tests.installed import PROJECT, Installed, tool
 
@@ -197,8 +198,6 @@ async def test_work_given_back_by_a_drain_is_claimed_again_if_it_may(here: Insta
 
 
 async def test_a_worker_releases_the_function_tools_that_it_brings(here: Installed) -> None:
-    from ringback.services.workers import Attach
-
     brought = tool("f", runtime="function", profile={"function": "m:app/f"}, inputSchema={"type": "object"})
     hello = Attach(
         name="w",
@@ -214,3 +213,39 @@ async def test_a_worker_releases_the_function_tools_that_it_brings(here: Install
     await here.start("f", arguments={})
 
     assert len(await here.claim(session)) == 1
+
+
+async def test_reports_and_new_work_travel_in_one_answer(here: Installed) -> None:
+    first, second = await here.start(), await here.start()
+    session = await here.attach()
+    (claim,) = await here.claim(session, 1)
+    start = StartReport(run_id=first.run_id, fence=claim["fence"])
+
+    answers, work = await here.core.workers.exchange(session, [start], slots=1)
+
+    assert answers == [{"ok": True}]
+    assert [each["runId"] for each in work.claims] == [second.run_id]
+
+
+@pytest.mark.parametrize("broken", ["report", "take"])
+async def test_half_an_exchange_that_fails_loses_nothing(
+    here: Installed, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
+    run, waiting = await here.start(), await here.start()
+    session = await here.attach()
+    (claim,) = await here.claim(session, 1)
+    start = StartReport(run_id=run.run_id, fence=claim["fence"])
+
+    async def refuse(*_: object, **__: object) -> None:
+        raise StoreUnavailableError
+
+    monkeypatch.setattr(Workers, broken, refuse)
+
+    if broken == "report":
+        with pytest.raises(StoreUnavailableError):
+            await here.core.workers.exchange(session, [start], slots=1)
+        after = await here.look(waiting.run_id)
+        assert (after.status, after.ready_at is not None) == (Status.RETRYING, True)
+    else:
+        answers, work = await here.core.workers.exchange(session, [start], slots=1)
+        assert (answers, work.claims) == ([{"ok": True}], [])
