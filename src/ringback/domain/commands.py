@@ -66,6 +66,10 @@ def _vector(
     argv: list[str] = []
     literals: list[str] = []
     for group in groups:
+        if len(group) == 1 and (literal := group[0].literal) is not None:  # most elements are
+            argv.append(literal)
+            literals.append(literal)
+            continue
         rendered = [expansions(part, values) for part in group]
         if not all(rendered):
             continue

@@ -53,7 +53,7 @@ class Tool:
         """
         if not self.validator.is_valid(arguments):
             raise InvalidInputError(*(_flaw_of(error, pointer) for error in self.validator.iter_errors(arguments)))
-        if self.definition["runtime"] == "command":
+        if self.definition["runtime"] == "command" and arguments:  # without any, the template alone decides
             try:
                 render(self.definition["profile"], arguments)
             except CommandTemplateError as error:
