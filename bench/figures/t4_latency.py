@@ -6,7 +6,7 @@ import time
 
 import uvloop
 
-from bench import machine
+from bench import floor, machine
 from bench.caller import Caller, Requests, value
 from bench.figure import RUNS, Figure, emit, percentile, profile
 from bench.installation import APP, Installation
@@ -67,6 +67,8 @@ class Watch:
 async def measure() -> None:
     sizes = profile()
     accepted, ended, idle, tails = [], [], [], []
+    woken = [floor.round_trips_ms(sizes.idles, idle_s=0.5) for _ in range(RUNS)]  # before there is a loop to fork from
+    flushed = [floor.flush_ms() for _ in range(RUNS)]
     with Installation() as installation:
         installation.start_server()
         installation.start_worker(app=APP)
@@ -85,6 +87,20 @@ async def measure() -> None:
         ("start → seen done by a waiting caller (Prefer: wait), p50", ended, 3.0, 1.6, limits),
         ("start → seen done by a waiting caller, p99", tails, None, None, limits),
         ("idle worker → function begun, p50", idle, 3.0, 1.5, f"after 0.3 to 0.7 s of idleness, {sizes.idles} a run"),
+        (
+            "floor: bare round trip to an idle process",
+            woken,
+            None,
+            None,
+            "two processes, one byte; ours makes six hops",
+        ),
+        (
+            "floor: one flush of 56 kB",
+            flushed,
+            None,
+            None,
+            "what a small transaction writes; a lone run waits for three",
+        ),
     )
     for name, values, least, aim, note in facts:
         emit(Figure(target="T4", name=name, unit="ms", values=values, better="less", least=least, aim=aim, limits=note))

@@ -20,7 +20,9 @@ Row: TypeAlias = dict[str, Any]
 Numbered: TypeAlias = tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]
 
 CHECKPOINT_PAGES = 10_000  # about 40 MB of log; measured: larger than the default halves the 99th percentile
-WAL_KEPT_BYTES = 4 << 20  # what a reset log keeps on the disk
+WAL_KEPT_BYTES = (
+    64 << 20
+)  # what a reset log keeps on the disk: overwriting is flushed in two thirds of the time of growing
 
 ConstraintError = apsw.ConstraintError
 _PARAMETER = re.compile(r":([a-z_]+)")
