@@ -45,10 +45,14 @@ async def test_a_child_leads_a_session_and_inherits_nothing() -> None:
         await child.aclose()
 
 
+OF_THE_C_LIBRARY = 0b11 << 31  # signals 32 and 33, which it lets no program change; whoever runs the tests may pass them on
+
+
 async def test_ignored_signals_are_not_inherited() -> None:
     async with guarded() as guardian:
         child = await guardian.spawn(["sh", "-c", "grep -E 'Sig(Ign|Blk)' /proc/self/status"], env=ENV)
-        assert (await all_of(child.stdout)).split() == [b"SigBlk:", b"0" * 16, b"SigIgn:", b"0" * 16]
+        _, blocked, _, ignored = (await all_of(child.stdout)).split()
+        assert (int(blocked, 16) & ~OF_THE_C_LIBRARY, int(ignored, 16) & ~OF_THE_C_LIBRARY) == (0, 0)
         await child.aclose()
 
 
