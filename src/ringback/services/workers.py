@@ -178,8 +178,8 @@ class Workers:
         for run in ledger.values():
             assert run.attempt is not None
             if run.run_id not in told and run.attempt.claimed_at + self.lease < self.clock.now():
-                why = "its worker never heard of it"
-                await self._lose(run, why)
+                was_heard = run.attempt.started_at is not None
+                await self._lose(run, "its worker let go of it" if was_heard else "its worker never heard of it")
         stops = [_stop_order(run) for run in ledger.values() if _is_to_stop(run, session)]
         return Work(claims=[], stops=stops, lease_until=session.lease_until), lost
 
