@@ -61,7 +61,7 @@ class Results:
             "Median of the runs, range in brackets. Ratio: ours to the best peer of the same run.",
             "",
         ]
-        lines += _table("target", "what", "at least", "aim", "measured", "", "best peer", "ratio")
+        lines += _table("target", "what", "durability", "at least", "aim", "measured", "", "best peer", "ratio")
         figures = [each for each in self.found if isinstance(each, Figure)]
         for each in figures:
             peer, ratio = self._rival(each)

@@ -1,14 +1,15 @@
 """Questions about committed rows, on connections of their own, so that a reader never waits for the writer or holds it up.
 
-Small questions are answered on the event loop's thread: a lookup by key takes less time than handing it to another one. Those
-that may walk many rows (lists, output) go to a thread. No statement is left open between two calls, so no reader keeps an old
-snapshot and the write-ahead log stays bounded.
+Small questions are answered on the event loop's thread: a lookup by key takes less time than handing it to another one. Between
+two transactions the writer's own connection answers them: it knows its pages, while any other connection forgets all of its own
+with each commit. Questions that may walk many rows (lists, output) go to a thread. No statement is left open between two calls,
+so no reader keeps an old snapshot and the write-ahead log stays bounded.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -30,8 +31,10 @@ _BEHIND_ALL_IDS = "g"  # sorts behind every UUID
 class SqlReads:
     """Implements `ports.store.Reads`."""
 
-    def __init__(self, path: Path, sql: Mapping[str, str], recent: Recent) -> None:
-        self._sql, self._recent = sql, recent
+    def __init__(
+        self, path: Path, sql: Mapping[str, str], recent: Recent, idle_writer: Callable[[], Connection | None]
+    ) -> None:
+        self._sql, self._recent, self._idle_writer = sql, recent, idle_writer
         self._near = Connection(path, is_reader=True)
         self._far = Connection(path, is_reader=True)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger-read")
@@ -42,7 +45,7 @@ class SqlReads:
         self._far.close()
 
     def _fetch(self, statement: str, values: Mapping[str, Any] | None = None) -> list[dict[str, Any]]:
-        return self._near.fetch(self._sql[statement], values)
+        return (self._idle_writer() or self._near).fetch(self._sql[statement], values)
 
     async def _fetch_far(self, statement: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         loop = asyncio.get_running_loop()

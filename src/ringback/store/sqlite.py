@@ -66,6 +66,7 @@ class SqliteStore:
         self._flusher = ThreadPoolExecutor(max_workers=1, thread_name_prefix="ledger-flush")
         self._writer: asyncio.Task[None] | None = None
         self._flush_s = 0.0  # how long a flush takes, averaged over the last few
+        self._is_flushing = False
         self._is_closed = False
 
     async def open(self) -> None:
@@ -81,7 +82,7 @@ class SqliteStore:
         except DriverError as error:
             self._ownership.release()
             raise refusal_of(error) from error
-        self.reads = SqlReads(self._path, self._sql, self._recent)
+        self.reads = SqlReads(self._path, self._sql, self._recent, self._idle_writer)
         self._writer = asyncio.create_task(self._write(), name="ledger-writer")
 
     async def aclose(self) -> None:
@@ -110,6 +111,10 @@ class SqliteStore:
         self._queue.append(_Unit(work, runs, keys, sessions, done))
         self._has_work.set()
         return await done
+
+    def _idle_writer(self) -> Connection | None:
+        """The writer's connection, unless a thread has it; on the event loop it is always between two transactions."""
+        return None if self._is_flushing else self._db
 
     async def _write(self) -> None:
         while not (self._is_closed and not self._queue):
@@ -159,7 +164,11 @@ class SqliteStore:
         if units <= INLINE_UNITS_MAX and self._flush_s < INLINE_FLUSH_S:
             self._db.run("COMMIT")
         else:
-            await asyncio.get_running_loop().run_in_executor(self._flusher, self._db.run, "COMMIT")
+            self._is_flushing = True
+            try:
+                await asyncio.get_running_loop().run_in_executor(self._flusher, self._db.run, "COMMIT")
+            finally:
+                self._is_flushing = False
         self._flush_s += (perf_counter() - began - self._flush_s) / 8
 
     def _stage(self, batch: list[_Unit]) -> tuple[WorkDesk, list[Any]]:
