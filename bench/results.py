@@ -75,11 +75,11 @@ class Results:
 
     def _rival(self, figure: Figure) -> tuple[str, str]:
         key, best = _RIVALS.get((figure.target, figure.name), ("", max))
-        medians = {peer["name"]: statistics.median(peer[key]) for peer in self.peers if key and peer[key]}
+        medians = [(statistics.median(peer[key]), peer["name"]) for peer in self.peers if key and peer[key]]
         if not medians:
             return "", ""
-        name = best(medians, key=lambda each: medians[each])
-        return f"{name}: {number(medians[name])} {figure.unit}", f"{figure.median / medians[name]:.2f} ×"
+        median, name = best(medians)
+        return f"{name}: {number(median)} {figure.unit}", f"{figure.median / median:.2f} ×"
 
     def _peers(self) -> str:
         if not self.peers and not self.absent:

@@ -58,8 +58,8 @@ async def main(batch: int) -> None:
     try:
         await asyncio.sleep(2)
         peer = trial.Peer(
-            name="pgqueuer, PostgreSQL",
-            setup=f"1 worker process, batch size {batch}; the caller looks every 1 ms",
+            name=f"pgqueuer, PostgreSQL, batches of {batch}",
+            setup="1 worker process; the caller looks every 1 ms",
             durability="synchronous_commit=on",
         )
         await peer.measure(
