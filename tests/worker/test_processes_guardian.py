@@ -45,7 +45,8 @@ async def test_a_child_leads_a_session_and_inherits_nothing() -> None:
         await child.aclose()
 
 
-OF_THE_C_LIBRARY = 0b11 << 31  # signals 32 and 33, which it lets no program change; whoever runs the tests may pass them on
+# Signals 32 and 33, which it lets no program change; whoever runs the tests may pass them on.
+OF_THE_C_LIBRARY = 0b11 << 31
 
 
 async def test_ignored_signals_are_not_inherited() -> None:
