@@ -54,6 +54,7 @@ def serve(settings: ServerSettings) -> None:
         StoreUnavailableError: the ledger is in use or can't be opened.
     """
     path = _ledger_path(settings)
+    os.umask(0o077)  # whatever the server writes is its owner's alone
     _make_folder(settings.data)
     listener = _listen(settings.host, settings.port)
     with listener:

@@ -6,7 +6,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from ringback.worker.jsonable import UnserialisableError, to_json
+from ringback.worker.jsonable import UnserialisableError, preview, to_json
 from tests.worker.functions import functions
 
 CARRIED: dict[str, Any] = {
@@ -97,3 +97,9 @@ def test_too_deep_a_nesting_is_a_reason_like_any_other() -> None:
         value = [value]
     with pytest.raises(UnserialisableError, match=r"nested too deeply|RecursionError"):
         to_json(value)
+
+
+def test_a_result_without_a_summary_is_shown_by_its_begin() -> None:
+    assert preview(None) is None
+    assert preview({"pages": 3}) == '{"pages":3}'
+    assert preview(["x" * 500]) == '["' + "x" * 197 + "…"

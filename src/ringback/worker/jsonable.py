@@ -33,6 +33,7 @@ _SCALARS: Final = (
     memoryview,
 )
 _DEPTH_MAX: Final = 100
+PREVIEW_MAX: Final = 200
 
 
 class UnserialisableError(Exception):
@@ -164,3 +165,11 @@ def _has_surrogate(text: str) -> bool:
     except UnicodeEncodeError:
         return True
     return False
+
+
+def preview(value: Any) -> str | None:
+    """A result as one short line, for the summary of a tool that gave none of its own; None for no result."""
+    if value is None:
+        return None
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= PREVIEW_MAX else text[: PREVIEW_MAX - 1] + "…"

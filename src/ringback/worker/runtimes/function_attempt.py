@@ -16,6 +16,7 @@ import msgspec
 from ringback.worker import wire
 from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
 from ringback.worker.capture import CAP_BYTES, CHUNK_BYTES, Capture
+from ringback.worker.jsonable import preview
 from ringback.worker.masking import Mask
 from ringback.worker.reporting import ChildRefusedError
 from ringback.worker.runtimes.interpreter import Interpreter, signal_name
@@ -216,9 +217,8 @@ class FunctionAttempt:
                 return self._died()
             case wire.Done():
                 result = self._masked(msgspec.json.decode(ending.result))
-                return Outcome(
-                    kind="succeeded", result=result, summary=ending.summary and self._mask.text(ending.summary)
-                )
+                summary = self._mask.text(ending.summary) if ending.summary else preview(result)
+                return Outcome(kind="succeeded", result=result, summary=summary)
             case wire.Failed(cancelled=True) if stop.why == "drain":
                 return Outcome(kind="released")
             case wire.Failed(cancelled=True):
