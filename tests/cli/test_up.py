@@ -110,6 +110,14 @@ def test_one_up_a_data_folder(tmp_path: Path) -> None:
         assert f"is already served at {rb.url} (pid {rb.said['pid']})" in failed(tmp_path, "--data", str(rb.data))
 
 
+def test_what_lies_in_the_data_folder_is_its_owners_alone(tmp_path: Path) -> None:
+    with living(tmp_path / "a", "--no-worker") as rb:
+        rb.data.chmod(0o755)  # a folder that was there before may be open to others
+        open_to_others = [file.name for file in rb.data.iterdir() if file.stat().st_mode & 0o077]
+
+    assert open_to_others == []
+
+
 def test_term_drains_the_worker_first_and_ends_everything(tmp_path: Path) -> None:
     with living(tmp_path / "a", "--drain", "5") as rb:
         job_id = rb.start("wait")
