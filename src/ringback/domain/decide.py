@@ -21,7 +21,6 @@ from ringback.domain.ids import RunId
 from ringback.domain.moments import Moment
 from ringback.domain.records import replace
 from ringback.domain.runs import (
-    BACKSTOP,
     Append,
     Ask,
     Attempt,
@@ -268,6 +267,3 @@ def _end_by_ledger(run: Run, now: Moment, kind: FailureKind, limit: TimeLimit | 
     ended = end_attempt(run, now, outcome="lost", error=error)
     done = finish(ended.run, Status.FAILED, now, failure_kind=kind, time_limit=limit, error=error)
     return Decision(replace(done.run, fence=run.fence + 1), (*ended.events, *done.events), ended.ended, done.outbox)
-
-
-__all__ = ["BACKSTOP", "create", "decide"]

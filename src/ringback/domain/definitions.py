@@ -68,7 +68,7 @@ def definition_flaws(definition: Mapping[str, Any]) -> Iterator[Flaw]:
         if member in definition and not isinstance(definition[member], kind):
             yield Flaw(f"/{member}", f"must be {_WORDS[kind]}")
     yield from _profile_flaws(definition.get("profile", {}), definition.get("runtime"))
-    yield from _policy_flaws(definition.get("policy", {}))
+    yield from policy_flaws(definition.get("policy", {}))
 
 
 _WORDS: Mapping[Any, str] = {str: "a string", Mapping: "an object", bool: "true or false"}
@@ -86,11 +86,8 @@ def _profile_flaws(profile: Any, runtime: Any) -> Iterator[Flaw]:
         yield Flaw("/profile/command", "a command tool needs a command")
 
 
-def policy_flaws(policy: Any) -> list[Flaw]:
-    return list(_policy_flaws(policy))
-
-
-def _policy_flaws(policy: Any) -> Iterator[Flaw]:
+def policy_flaws(policy: Any) -> Iterator[Flaw]:
+    """Everything that is wrong with a policy, by pointers below `/policy`."""
     if not isinstance(policy, Mapping):
         yield Flaw("/policy", "must be an object")
         return
