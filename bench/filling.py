@@ -23,7 +23,7 @@ async def one_real_run(ledger: Ledger) -> RunId:
     """Start, claim, start report, settle."""
     request = StartRequest(tool=TOOL, arguments={"number": 1})
     await ledger.core.starting.start(ProjectId("default"), "bench", request, request_id="bench")
-    claim = (await ledger.core.workers.claim(ledger.session, slots=1, wait_s=5)).claims[0]
+    claim = (await ledger.core.workers.handing_out.claim(ledger.session, slots=1, wait_s=5)).claims[0]
     run_id, fence = RunId(claim["runId"]), claim["fence"]
     await ledger.core.workers.report(ledger.session, [StartReport(run_id=run_id, fence=fence)])
     settle = SettleReport(run_id=run_id, fence=fence, outcome=AttemptOutcome.SUCCEEDED, result={"result": 1})

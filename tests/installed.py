@@ -90,7 +90,7 @@ class Installed:
         return await self.core.workers.attach(PROJECT, "worker", hello)
 
     async def claim(self, session: Session, slots: int = 10) -> list[dict[str, Any]]:
-        return (await self.core.workers.claim(session, slots=slots, wait_s=0)).claims
+        return (await self.core.workers.handing_out.claim(session, slots=slots, wait_s=0)).claims
 
     async def begin(self, session: Session, claim: Mapping[str, Any]) -> None:
         report = StartReport(run_id=claim["runId"], fence=claim["fence"])

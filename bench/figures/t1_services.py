@@ -60,7 +60,7 @@ class Race:
             await self._has_spare.wait()
             self._has_spare.clear()
             slots, self._spare = self._spare, 0
-            work = await self._core.workers.claim(self._session, slots=slots, wait_s=1)
+            work = await self._core.workers.handing_out.claim(self._session, slots=slots, wait_s=1)
             self._free(slots - len(work.claims))
             if work.claims:
                 task = asyncio.create_task(self._carry_out(work.claims))

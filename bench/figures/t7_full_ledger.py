@@ -45,7 +45,7 @@ async def timings(ledger: Ledger, finished: int) -> dict[str, float]:
         return await core.starting.start(PROJECT, "bench", request, request_id="bench")
 
     async def claim() -> object:
-        return await core.workers.claim(session, slots=1, wait_s=1)
+        return await core.workers.handing_out.claim(session, slots=1, wait_s=1)
 
     async def listed() -> object:
         return await core.runs.page(PROJECT, limit=50)

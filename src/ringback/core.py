@@ -17,6 +17,7 @@ from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.feed import Feed
+from ringback.services.handing_out import HandingOut
 from ringback.services.outputs import Outputs
 from ringback.services.queues import Queues
 from ringback.services.results import Results
@@ -67,7 +68,7 @@ class Core:
         self.starting.accepts = False
         self.runs.close()
         self.feed.close()
-        self.engine.bells.ring_all()
+        self.workers.handing_out.close()
 
 
 def assemble(
@@ -75,7 +76,7 @@ def assemble(
 ) -> Core:
     """Put the core together; `start` it afterwards."""
     bells = Bells(notify)
-    claims = Claims(store=store, ids=ids)
+    claims = Claims(store=store, ids=ids, hands=bells.hands)
     sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
     engine = Engine(
         store=store,
@@ -88,7 +89,7 @@ def assemble(
         lease=options.lease,
     )
     tools = Tools(store=store, clock=clock, ids=ids)
-    starting = Starting(store=store, tools=tools, ids=ids)
+    starting = Starting(store=store, tools=tools, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     workers = Workers(
         store=store,
@@ -96,7 +97,7 @@ def assemble(
         ids=ids,
         chance=chance,
         bells=bells,
-        claims=claims,
+        handing_out=HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims),
         sweeper=sweeper,
         starting=starting,
         tools=tools,

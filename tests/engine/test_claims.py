@@ -89,7 +89,7 @@ async def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(here: Instal
 
 async def test_a_waiting_claim_is_woken_by_new_work(here: Installed) -> None:
     session = await here.attach()
-    waiting = asyncio.create_task(here.core.workers.claim(session, slots=1, wait_s=20))
+    waiting = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=1, wait_s=20))
     run = await here.start()
 
     async with asyncio.timeout(5):

@@ -38,7 +38,7 @@ async def test_the_loops_carry_a_chain_to_its_end_by_themselves(tmp_path: Path) 
         await here.run_once(session)
 
         async with asyncio.timeout(5):
-            work = await here.core.workers.claim(session, slots=1, wait_s=5)
+            work = await here.core.workers.handing_out.claim(session, slots=1, wait_s=5)
 
         assert [claim["runId"] for claim in work.claims] == [second.run_id]
         await here.core.stop()
@@ -97,7 +97,7 @@ async def test_a_stop_between_question_and_claim_is_respected(here: Installed) -
     """O16: the run was ready when it was asked for, and stopped before it was taken."""
     run = await here.start()
     session = await here.attach()
-    claims = here.core.workers.claims
+    claims = here.core.workers.handing_out.claims
     reads = here.core.store.reads
     held = reads.held
 

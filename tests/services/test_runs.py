@@ -185,7 +185,7 @@ async def test_closing_ends_waits_and_streams(here: Installed) -> None:
     following = asyncio.create_task(follow(here, run.run_id))
     session = await here.attach()
     await here.core.queues.pause(PROJECT, "default", by="me")
-    claiming = asyncio.create_task(here.core.workers.claim(session, slots=1, wait_s=20))
+    claiming = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=1, wait_s=20))
     await asyncio.sleep(0)
 
     here.core.close_doors()

@@ -10,6 +10,7 @@ from ringback.domain.errors import SessionExpiredError, StoreUnavailableError
 from ringback.domain.moments import SECOND
 from ringback.domain.runs import AttemptOutcome
 from ringback.domain.states import EndReason, Status, TimeLimit
+from ringback.services.handing_out import HandingOut
 from ringback.services.reports import ChildReport, SettleReport, StartReport
 from ringback.services.workers import Attach, Workers
 from tests.builders import run_id
@@ -67,7 +68,7 @@ async def test_a_stop_reaches_a_worker_that_waits(here: Installed) -> None:
     session = await here.attach()
     (claim,) = await here.claim(session)
     await here.begin(session, claim)
-    waiting = asyncio.create_task(here.core.workers.claim(session, slots=0, wait_s=20))
+    waiting = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=0, wait_s=20))
     await here.core.runs.cancel(PROJECT, run.run_id, by="me", reason="enough")
 
     async with asyncio.timeout(5):
@@ -156,7 +157,7 @@ async def test_a_child_of_nobody_or_of_no_tool_is_refused(here: Installed) -> No
 
 async def test_a_session_that_is_over_gets_nothing(here: Installed) -> None:
     session = await here.attach()
-    waiting = asyncio.create_task(here.core.workers.claim(session, slots=1, wait_s=20))
+    waiting = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=1, wait_s=20))
     await asyncio.sleep(0)
     await here.core.workers.detach(session.session_id)
 
@@ -239,7 +240,7 @@ async def test_half_an_exchange_that_fails_loses_nothing(
     async def refuse(*_: object, **__: object) -> None:
         raise StoreUnavailableError
 
-    monkeypatch.setattr(Workers, broken, refuse)
+    monkeypatch.setattr(Workers if broken == "report" else HandingOut, broken, refuse)
 
     if broken == "report":
         with pytest.raises(StoreUnavailableError):

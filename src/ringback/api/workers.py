@@ -18,7 +18,8 @@ from ringback.domain.ids import RunId
 from ringback.domain.moments import MILLISECOND, SECOND, rfc3339
 from ringback.domain.sessions import PROTOCOL_VERSION
 from ringback.services.access import Project
-from ringback.services.workers import Attach, StopOrder, Work
+from ringback.services.handing_out import StopOrder, Work
+from ringback.services.workers import Attach
 
 T = TypeVar("T")
 SLOTS_MAX = 1024
@@ -117,7 +118,9 @@ async def claim(call: Call) -> Reply:
     asked = await call.read(ClaimRequest)
     session = await call.core.workers.session(call.path["session_id"])
     wait_s = max(0, asked.wait_ms) * MILLISECOND / SECOND
-    work = await _unless_gone(call, call.core.workers.claim(session, slots=max(0, asked.slots), wait_s=wait_s))
+    work = await _unless_gone(
+        call, call.core.workers.handing_out.claim(session, slots=max(0, asked.slots), wait_s=wait_s)
+    )
     return reply_json(_work(work) if work else {"claims": [], "cancels": []})
 
 
@@ -169,7 +172,8 @@ async def _unless_gone(call: Call, work: Awaitable[T]) -> T | None:
         return await working if working.done() else None
     finally:
         gone.cancel()
-        working.cancel()
+        if working.cancel():
+            await asyncio.wait((working,))
 
 
 _AT = "/v1/workers/{session_id}"

@@ -13,6 +13,7 @@ from ringback.domain.admission import key_of
 from ringback.domain.ids import RunId, SessionId
 from ringback.domain.moments import Moment
 from ringback.domain.sessions import Session
+from ringback.engine.hands import Hands
 from ringback.ports.notify import Notify
 from ringback.ports.store import Change
 
@@ -21,10 +22,9 @@ Watcher = Callable[[Change], None]
 
 @dataclass(slots=True)
 class SessionBell:
-    """Where one worker session waits; `stops` are runs that it holds and that were asked to stop."""
+    """A worker session; `stops` are runs that it holds and that were asked to stop."""
 
     session: Session
-    rung: asyncio.Event = field(default_factory=asyncio.Event)
     stops: set[RunId] = field(default_factory=set)
 
 
@@ -33,6 +33,7 @@ class Bells:
     """All bells of this process. Call `start` once."""
 
     notify: Notify
+    hands: Hands = field(default_factory=Hands)
     timer_set: Callable[[Moment], None] = lambda _: None
     _watchers: dict[RunId, set[Watcher]] = field(default_factory=dict)
     _sessions: dict[SessionId, SessionBell] = field(default_factory=dict)
@@ -62,12 +63,8 @@ class Bells:
         return self._sessions.get(session_id)
 
     def forget(self, session_id: SessionId) -> None:
-        if bell := self._sessions.pop(session_id, None):
-            bell.rung.set()
-
-    def ring_all(self) -> None:
-        for bell in self._sessions.values():
-            bell.rung.set()
+        if self._sessions.pop(session_id, None):
+            self.hands.ring_session(session_id)
 
     def _ring(self, changes: Sequence[Change]) -> None:
         lanes: set[str] = set()
@@ -79,13 +76,11 @@ class Bells:
                 lanes.add(change.lane)
             if change.cancel_for and (bell := self._sessions.get(change.cancel_for)):
                 bell.stops.add(change.run_id)
-                bell.rung.set()
+                self.hands.ring_session(change.cancel_for)
             if change.timer_at is not None:
                 self.timer_set(change.timer_at)
         if lanes:
-            for bell in self._sessions.values():
-                if any(bell.session.can_serve(lane) for lane in lanes):
-                    bell.rung.set()
+            self.hands.ring(lanes)
 
 
 async def ring_within(event: asyncio.Event, seconds: float) -> bool:

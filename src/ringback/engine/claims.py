@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ringback.domain.admission import Head, lanes_for, pick, pool_of
@@ -19,6 +20,7 @@ from ringback.domain.errors import IllegalTransitionError, SessionExpiredError
 from ringback.domain.ids import AttemptId, ProjectId, RunId, SessionId
 from ringback.domain.runs import Claim, Decision, Run, Start
 from ringback.domain.sessions import Session
+from ringback.engine.hands import Hands
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Store
 
@@ -31,6 +33,7 @@ class Claims:
 
     store: Store
     ids: Ids
+    hands: Hands
     paused: set[tuple[ProjectId, str]] = field(default_factory=set)
     _served: dict[ProjectId, int] = field(default_factory=dict)
     _first_lane: int = 0
@@ -63,20 +66,31 @@ class Claims:
         return [head for project_id, lane in lanes for head in await reads.heads(project_id, lane, limit=limit)]
 
     def _take(self, desk: Desk, session_id: SessionId, chosen: Sequence[RunId]) -> list[Run]:
-        session = desk.session(session_id)
-        if session.ended_at is not None or session.lease_until <= desk.now:
+        if not _is_alive(desk, session_id):
             raise SessionExpiredError(session_id)
         taken: list[Run] = []
         for run_id in chosen:
-            claim = Claim(session_id, AttemptId(self.ids.new()))
-            try:
-                claimed = decide(desk.run(run_id), claim, now=desk.now)
-            except IllegalTransitionError:  # stopped or ended since the question was asked
-                continue
-            if (
-                claimed.run.policy.may_repeat_after_loss
-            ):  # whether it has begun makes no difference: nobody needs to ask
-                begun = decide(claimed.run, Start(claimed.run.fence), now=desk.now)
-                claimed = Decision(begun.run, (*claimed.events, *begun.events))
-            taken.append(desk.save(claimed))
+            with suppress(IllegalTransitionError):  # stopped or ended since the question was asked
+                taken.append(self._take_one(desk, session_id, desk.run(run_id)))
         return taken
+
+    def hand_over(self, desk: Desk, run: Run, session_ids: tuple[SessionId, ...]) -> None:
+        """Claim a run that is being created for a worker that waits among `session_ids`, if there is one (`engine.hands`)."""
+        if run.ready_at is None or run.ready_at > desk.now or (run.project_id, pool_of(run.lane)) in self.paused:
+            return
+        hand = self.hands.reach(run, session_ids)
+        if hand is not None and _is_alive(desk, hand.session.session_id):
+            taken = self._take_one(desk, hand.session.session_id, run)
+            desk.then(lambda: hand.give(taken))
+
+    def _take_one(self, desk: Desk, session_id: SessionId, run: Run) -> Run:
+        claimed = decide(run, Claim(session_id, AttemptId(self.ids.new())), now=desk.now)
+        if claimed.run.policy.may_repeat_after_loss:  # whether it has begun makes no difference: nobody needs to ask
+            begun = decide(claimed.run, Start(claimed.run.fence), now=desk.now)
+            claimed = Decision(begun.run, (*claimed.events, *begun.events))
+        return desk.save(claimed)
+
+
+def _is_alive(desk: Desk, session_id: SessionId) -> bool:
+    session = desk.session(session_id)
+    return session.ended_at is None and session.lease_until > desk.now

@@ -42,7 +42,7 @@ class Queues:
     async def resume(self, project_id: ProjectId, pool: str) -> None:
         await self.store.commit(lambda desk: desk.write("delete_pause", {"project_id": project_id, "pool": pool}))
         self.claims.paused.discard((project_id, pool))
-        self.bells.ring_all()
+        self.bells.hands.ring_all()
 
     async def counts(self, project_id: ProjectId) -> dict[str, tuple[int, int]]:
         """How many runs wait for a slot and how many attempts are under way, by pool."""

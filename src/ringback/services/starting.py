@@ -21,6 +21,7 @@ from ringback.domain.ids import ProjectId, RunId, run_id_of
 from ringback.domain.moments import Moment
 from ringback.domain.records import replace
 from ringback.domain.runs import NoteChild, NoteDependent, Run, RunFacts
+from ringback.engine.claims import Claims
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Link, Store
 from ringback.services.drafts import draft
@@ -53,6 +54,7 @@ class Starting:
     store: Store
     tools: Tools
     ids: Ids
+    claims: Claims
     accepts: bool = True
     started: int = 0
 
@@ -88,17 +90,20 @@ class Starting:
             facts = replace(facts, parent_id=parent.run_id, relation=parent.relation)
         ref = None if request.idempotency_key is None else KeyRef(project_id, owner, request.idempotency_key)
         digest = request.fingerprint() if ref else ""
+        hands = self.claims.hands.sessions_for(template.lane)
 
         def work(desk: Desk) -> Started:
             if ref is not None and (record := desk.key(ref)) is not None:
                 return Started(replace(template, run_id=replayed(record, digest)), None, True)
             run = _put_down(desk, facts, template, request, parent)
+            if hands:
+                self.claims.hand_over(desk, run, hands)
             if ref is not None:
                 desk.put_key(KeyRecord(ref=ref, fingerprint=digest, run_id=run.run_id, created_at=desk.now))
             return Started(run, facts, False)
 
         needed = (*upstream, *((parent.run_id,) if parent else ()))
-        started = await self.store.commit(work, runs=needed, keys=(ref,) if ref else ())
+        started = await self.store.commit(work, runs=needed, keys=(ref,) if ref else (), sessions=hands)
         self.started += not started.is_replay
         return started
 

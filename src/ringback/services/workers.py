@@ -10,32 +10,27 @@ import asyncio
 import json
 import logging
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.decide import decide
 from ringback.domain.errors import RingbackError, SessionExpiredError, StaleFenceError
 from ringback.domain.ids import ProjectId, RunId, SessionId, job_id_of
-from ringback.domain.moments import MILLISECOND, SECOND, Micros, Moment, rfc3339
-from ringback.domain.runs import Append, Lose, Run, RunFacts, Settle
+from ringback.domain.moments import SECOND, Micros, rfc3339
+from ringback.domain.runs import Append, Lose, Run, Settle
 from ringback.domain.sessions import Session, beat, end
-from ringback.domain.states import Status
 from ringback.engine.apply import apply
-from ringback.engine.bells import Bells, ring_within
-from ringback.engine.claims import Claims
+from ringback.engine.bells import Bells
 from ringback.engine.sweeper import Sweeper
 from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.store import Desk, Store
+from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.reports import ChildReport, Decided, Report, command_of
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
 from ringback.services.tools import Tools
 
 log = logging.getLogger(__name__)
-
-WAIT_MAX_S = 20.0
-CLAIMS_MAX = 256
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,25 +47,6 @@ class Attach:
     protocol_version: int
 
 
-@dataclass(frozen=True, slots=True)
-class StopOrder:
-    """A run that its worker is to stop."""
-
-    run_id: RunId
-    fence: int
-    reason: str | None
-    grace: Micros
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Work:
-    """What a session gets in an answer: new assignments (public JSON shape), stops, and its lease."""
-
-    claims: list[dict[str, Any]]
-    stops: list[StopOrder]
-    lease_until: Moment
-
-
 @dataclass(slots=True, kw_only=True)
 class Workers:
     """Serves worker sessions."""
@@ -80,7 +56,7 @@ class Workers:
     ids: Ids
     chance: Chance
     bells: Bells
-    claims: Claims
+    handing_out: HandingOut
     sweeper: Sweeper
     starting: Starting
     tools: Tools
@@ -127,38 +103,6 @@ class Workers:
                 return session
         raise SessionExpiredError(session_id)
 
-    async def claim(self, session: Session, *, slots: int, wait_s: float) -> Work:
-        """Wait until there is work for `slots` free slots, or a stop, or the time is over; 0 slots wait for stops alone."""
-        bell = self.bells.bell_of(session)
-        give_up = asyncio.get_running_loop().time() + min(wait_s, WAIT_MAX_S)
-        while True:
-            bell.rung.clear()
-            work = await self.take(session, slots=slots)
-            left = give_up - asyncio.get_running_loop().time()
-            if work.claims or work.stops or left <= 0 or not self.starting.accepts:
-                return work
-            await ring_within(bell.rung, left)
-            if self.bells.known(session.session_id) is None:
-                raise SessionExpiredError(session.session_id)
-
-    async def take(self, session: Session, *, slots: int) -> Work:
-        """What there is for the session right now."""
-        runs = await self.claims.claim(session, limit=min(slots, CLAIMS_MAX)) if slots > 0 else []
-        facts = await self.store.reads.facts([run.run_id for run in runs]) if runs else {}
-        claims = [self._assignment(run, facts[run.run_id]) for run in runs]
-        for run, claim in zip(runs, claims, strict=True):
-            if run.attempts_done and (checkpoint := await self.store.reads.checkpoint(run.run_id)) is not None:
-                claim["checkpoint"] = checkpoint
-        return Work(claims=claims, stops=await self._stops(session), lease_until=session.lease_until)
-
-    async def _stops(self, session: Session) -> list[StopOrder]:
-        bell = self.bells.bell_of(session)
-        if not bell.stops:
-            return []
-        names, bell.stops = bell.stops, set()
-        runs = [await self.store.reads.run(run_id) for run_id in sorted(names)]
-        return [_stop_order(run) for run in runs if run is not None and _is_to_stop(run, session)]
-
     async def heartbeat(
         self, session_id: SessionId, held: Sequence[tuple[RunId, int]]
     ) -> tuple[Work, list[tuple[RunId, int]]]:
@@ -180,7 +124,7 @@ class Workers:
             if run.run_id not in told and run.attempt.claimed_at + self.lease < self.clock.now():
                 was_heard = run.attempt.started_at is not None
                 await self._lose(run, "its worker let go of it" if was_heard else "its worker never heard of it")
-        stops = [_stop_order(run) for run in ledger.values() if _is_to_stop(run, session)]
+        stops = [stop_order_of(run) for run in ledger.values() if is_to_stop(run, session)]
         return Work(claims=[], stops=stops, lease_until=session.lease_until), lost
 
     async def _lose(self, run: Run, why: str) -> None:
@@ -209,21 +153,16 @@ class Workers:
     ) -> tuple[list[dict[str, Any]], Work]:
         """Reports in, work out. Both are put down side by side, so that they share a flush."""
         answers, work = await asyncio.gather(
-            self.report(session, reports), self.take(session, slots=slots), return_exceptions=True
+            self.report(session, reports), self.handing_out.take(session, slots=slots), return_exceptions=True
         )
         if isinstance(answers, BaseException):
             if not isinstance(work, BaseException):  # the worker will not hear of them
-                await asyncio.gather(*(self._give_back(claim) for claim in work.claims))
+                await self.handing_out.take_back(session, work)
             raise answers
         if isinstance(work, BaseException):  # the reports stand; work is asked for again
             log.warning("no work was handed out with an answer: %s", work)
             work = Work(claims=[], stops=[], lease_until=session.lease_until)
         return answers, work
-
-    async def _give_back(self, claim: Mapping[str, Any]) -> None:
-        with suppress(RingbackError):
-            run_id, why = RunId(claim["runId"]), "its claim could not be handed out"
-            await apply(self.store, run_id, Lose(claim["fence"], why, self.chance.draw()))
 
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
@@ -279,45 +218,3 @@ class Workers:
         except RingbackError as error:
             return {"ok": False, "code": error.code, "detail": str(error)}
         return {"ok": True, "childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
-
-    def _assignment(self, run: Run, facts: RunFacts) -> dict[str, Any]:
-        attempt = run.attempt
-        assert attempt is not None
-        limits = run.policy.limits
-        told: dict[str, Any] = {
-            "runId": run.run_id,
-            "jobId": job_id_of(run.run_id),
-            "attemptId": attempt.attempt_id,
-            "attemptNo": attempt.attempt_no,
-            "fence": attempt.fence,
-            "projectId": run.project_id,
-            "tool": run.tool,
-            "runtime": facts.profile["runtime"],
-            "arguments": facts.input["arguments"],
-            "profile": facts.profile,
-            "policy": facts.policy,
-            "summary": facts.summary_spec,
-            "graceMs": run.policy.cancel_grace // MILLISECOND,
-            "createdAt": rfc3339(run.created_at),
-            "started": attempt.started_at is not None,
-        }
-        optional = {
-            "timeoutMs": None if limits.attempt is None else max(1, limits.attempt // MILLISECOND),
-            "idleTimeoutMs": None if limits.idle is None else max(1, limits.idle // MILLISECOND),
-            "deadlineAt": None if run.deadline_at is None else rfc3339(run.deadline_at),
-            "deadlineInMs": None
-            if run.deadline_at is None
-            else max(1, (run.deadline_at - self.clock.now()) // MILLISECOND),
-            "traceparent": facts.traceparent,
-        }
-        told.update((name, value) for name, value in optional.items() if value is not None)
-        return told
-
-
-def _is_to_stop(run: Run, session: Session) -> bool:
-    return run.status is Status.CANCELING and run.attempt is not None and run.attempt.session_id == session.session_id
-
-
-def _stop_order(run: Run) -> StopOrder:
-    reason = run.cancellation.reason if run.cancellation else None
-    return StopOrder(run.run_id, run.fence, reason, run.policy.cancel_grace)

@@ -19,7 +19,6 @@ from ringback.domain.errors import StorageFullError, StoreUnavailableError
 Row: TypeAlias = dict[str, Any]
 Numbered: TypeAlias = tuple[str, Callable[[Mapping[str, Any]], tuple[Any, ...]]]
 
-CHECKPOINT_PAGES = 10_000  # about 40 MB of log; measured: larger than the default halves the 99th percentile
 WAL_KEPT_BYTES = (
     64 << 20
 )  # what a reset log keeps on the disk: overwriting is flushed in two thirds of the time of growing
@@ -29,9 +28,14 @@ _PARAMETER = re.compile(r":([a-z_]+)")
 
 
 class Connection:
-    """A connection that returns rows as dictionaries. Not for two threads at once."""
+    """A connection that returns rows as dictionaries. Not for two threads at once.
+
+    Attributes:
+        log_pages: how long the write-ahead log was after this connection's last commit.
+    """
 
     def __init__(self, path: Path, *, is_reader: bool = False) -> None:
+        self.log_pages = 0
         flags = apsw.SQLITE_OPEN_READWRITE if is_reader else apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE
         self._names: dict[str, Sequence[str]] = {}
         self._numbered: dict[str, Numbered] = {}
@@ -44,10 +48,10 @@ class Connection:
             for pragma in (
                 "journal_mode = WAL",
                 "synchronous = FULL",
-                f"wal_autocheckpoint = {CHECKPOINT_PAGES}",
                 f"journal_size_limit = {WAL_KEPT_BYTES}",
             ):
                 self.run(f"PRAGMA {pragma}")
+            self._db.set_wal_hook(self._note_log)  # instead of SQLite's own copying: `store.checkpoints`
         for pragma in ("cache_size = -16384", "temp_store = MEMORY", "foreign_keys = ON"):
             self.run(f"PRAGMA {pragma}")
 
@@ -78,6 +82,10 @@ class Connection:
                 return []
             self._names[sql] = names
         return [dict(zip(names, row, strict=True)) for row in cursor]
+
+    def _note_log(self, _: apsw.Connection, __: str, pages: int) -> int:
+        self.log_pages = pages
+        return apsw.SQLITE_OK
 
     def script(self, text: str) -> None:
         """Several statements in one text."""

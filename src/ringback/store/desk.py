@@ -6,7 +6,7 @@ written once. A unit that raises is undone by itself: its changes are taken off 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -55,6 +55,7 @@ class WorkDesk:
         self._writes: list[Write] = []
         self.purged: list[RunId] = []
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
+        self.acts: list[Callable[[], None]] = []
 
     # --- what was read
 
@@ -141,15 +142,18 @@ class WorkDesk:
     def write(self, statement: str, values: Mapping[str, Any]) -> None:
         self._writes.append((statement, dict(values)))
 
+    def then(self, act: Callable[[], None]) -> None:
+        self.acts.append(act)
+
     @contextmanager
     def unit(self) -> Iterator[None]:
         """Undo what happens inside if it raises."""
-        mark = len(self._writes)
+        mark, acts = len(self._writes), len(self.acts)
         self._undo.clear()
         try:
             yield
         except BaseException:
-            del self._writes[mark:]
+            del self._writes[mark:], self.acts[acts:]
             for table, key, before in reversed(self._undo):
                 if before is _ABSENT:
                     del table[key]

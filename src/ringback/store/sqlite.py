@@ -28,6 +28,7 @@ from ringback.ports.clock import Clock
 from ringback.ports.notify import Notify
 from ringback.ports.store import Desk
 from ringback.store import statements
+from ringback.store.checkpoints import Checkpoints
 from ringback.store.connection import Connection, ConstraintError, DriverError, refusal_of
 from ringback.store.desk import WorkDesk
 from ringback.store.migrate import migrate
@@ -83,6 +84,7 @@ class SqliteStore:
             self._ownership.release()
             raise refusal_of(error) from error
         self.reads = SqlReads(self._path, self._sql, self._recent, self._idle_writer)
+        self._checkpoints = Checkpoints(self._path)
         self._writer = asyncio.create_task(self._write(), name="ledger-writer")
 
     async def aclose(self) -> None:
@@ -93,6 +95,7 @@ class SqliteStore:
             await self._writer
         self._flusher.shutdown()
         await self.reads.aclose()
+        await self._checkpoints.aclose()
         self._db.close()
         self._ownership.release()
 
@@ -128,6 +131,7 @@ class SqliteStore:
                     log.exception("a transaction failed in an unforeseen way")
                     self._rollback()
                     _refuse(batch, error)
+                await self._checkpoints.keep_short(self._db.log_pages)
 
     async def _commit_batch(self, batch: list[_Unit], *, is_again: bool = False) -> None:
         try:
@@ -151,6 +155,8 @@ class SqliteStore:
         self._recent.keep(desk.committed_runs(), desk.committed_facts())
         self._recent.drop(desk.purged)
         self._notify.publish(desk.changes())
+        for act in desk.acts:
+            act()
         for unit, answer in zip(batch, answers, strict=True):
             if not unit.done.done():
                 if isinstance(answer, _Raised):
