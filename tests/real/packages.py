@@ -56,7 +56,12 @@ def program_folders() -> list[str]:
     python = str(Path(sys.executable).parent)
     if shutil.which("node") and shutil.which("npm"):
         return [python]
-    return [python, str(kept("node", _texts("node.txt"), _install_node) / "bin")]
+    return [python, str(node_folder())]
+
+
+def node_folder() -> Path:
+    """The folder with the pinned `node` and `npm`, whatever the machine has."""
+    return kept("node", _texts("node.txt"), _install_node) / "bin"
 
 
 def searched_path() -> str:

@@ -1,0 +1,1 @@
+"""The MCP door, in its own process, over HTTP, and before other people's clients."""
