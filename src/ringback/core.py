@@ -18,6 +18,7 @@ from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
+from ringback.services.inbox import Inbox
 from ringback.services.outputs import Outputs
 from ringback.services.queues import Queues
 from ringback.services.results import Results
@@ -52,6 +53,7 @@ class Core:
     results: Results
     outputs: Outputs
     feed: Feed
+    inbox: Inbox
     queues: Queues
     workers: Workers
 
@@ -116,6 +118,7 @@ def assemble(
         results=Results(store=store),
         outputs=Outputs(store=store),
         feed=Feed(store=store, notify=notify),
+        inbox=Inbox(store=store, clock=clock),
         queues=queues,
         workers=workers,
     )

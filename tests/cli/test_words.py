@@ -7,10 +7,11 @@ import pytest
 
 from ringback.cli.arguments import ArgumentError, read_arguments
 from ringback.cli.moments import lasted, local, parse_not_before, relative, seconds_of
-from ringback.cli.notice import completion, neutral
+from ringback.cli.notice import completion
 from ringback.cli.output import LINE_BYTES_MAX, Reader
 from ringback.cli.terminal import plain
 from ringback.client.reading import job_snapshot
+from ringback.domain.notice_text import neutral
 
 NOW = datetime(2027, 3, 28, 12, 0, tzinfo=UTC)
 SCHEMA: dict[str, Any] = {

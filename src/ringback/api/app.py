@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
     health,
+    inbox,
     jobs,
     openapi,
     operations,
@@ -55,6 +56,7 @@ def endpoints() -> list[Endpoint]:
         *run_events.ENDPOINTS,
         *run_output.ENDPOINTS,
         *tools.ENDPOINTS,
+        *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
         *health.ENDPOINTS,
     ]

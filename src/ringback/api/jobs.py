@@ -22,6 +22,7 @@ from ringback.services.start_request import StartRequest
 from ringback.views.jobs import accepted, job, job_in_full, job_result
 
 REASON_MAX = 500
+FRONTS = frozenset(("mcp", "cli"))
 RESERVED = frozenset(
     (
         "tool",
@@ -100,8 +101,14 @@ def _request(call: Call, body: Mapping[str, Any]) -> StartRequest:
         thread_id=options.thread_id,
         tags=tuple(options.tags or ()),
         traceparent=call.header("traceparent"),
-        source="jobs",
+        source=_source(call),
     )
+
+
+def _source(call: Call) -> str:
+    """Through which door the caller came, as a front of ours says it."""
+    named = call.header("ringback-source")
+    return named if named in FRONTS else "jobs"
 
 
 async def show(call: Call) -> Reply:

@@ -38,9 +38,11 @@ async def result(call: Call) -> Reply:
 async def result_page(call: Call, run: Run, size_name: str) -> ResultPage:
     query = call.query()
     size = whole_number(query.get(size_name), size_name, least=1, most=PAGE_BYTES_MAX, default=PAGE_BYTES)
-    return await call.core.results.page(
+    page = await call.core.results.page(
         run, cursor=query.get("cursor"), max_bytes=size, is_partial=is_true(query.get("partial"))
     )
+    await call.core.inbox.seen(run, call.principal.owner)
+    return page
 
 
 async def end_of_long(call: Call, page: ResultPage) -> dict[str, object] | None:

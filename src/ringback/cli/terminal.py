@@ -6,22 +6,16 @@ title, or start a line that looks like ours.
 
 import json
 import os
-import re
 import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ringback.client.errors import RefusedError, RingbackError, UnauthorizedError
+from ringback.domain.notice_text import plain as plain
 from ringback.settings.terminal import wants_colours
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 STATUS_STYLES = {"done": "green", "failed": "red", "cancelled": "yellow", "running": "cyan", "queued": "dim"}
-
-
-def plain(text: object) -> str:
-    """Foreign text on one line: control characters become visible escapes."""
-    return _CONTROL.sub(lambda found: repr(found.group())[1:-1], str(text))
 
 
 class Terminal:

@@ -141,13 +141,18 @@ class Flow(Generic[T]):
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What every operation needs besides its own arguments: identity, patience and a clock in seconds."""
+    """What every operation needs besides its own arguments: identity, patience and a clock in seconds.
+
+    Attributes:
+        source: which front of ours this is; jobs that come through one are announced in the caller's inbox.
+    """
 
     url: str | None = None
     token: str | None = None
     project: str | None = None
     retry: RetryPolicy = field(default_factory=RetryPolicy)
     clock: Callable[[], float] = time.monotonic
+    source: str | None = None
 
     def headers(self) -> dict[str, str]:
         """The headers of every request."""
@@ -156,6 +161,8 @@ class Link:
             named["Authorization"] = f"Bearer {self.token}"
         if self.project:
             named["Ringback-Project"] = self.project
+        if self.source:
+            named["Ringback-Source"] = self.source
         return named
 
 

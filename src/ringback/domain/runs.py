@@ -104,6 +104,7 @@ class Run:
         waiting_on: upstream runs whose end it still awaits.
         result_sequence: where in its events the result lies.
         dependents, children: how many runs wait for it, and how many it started.
+        notify: the caller whose inbox hears of it; None: nobody's.
     """
 
     run_id: RunId
@@ -114,6 +115,7 @@ class Run:
     policy: Policy
     created_at: Moment
     thread_id: str | None = None
+    notify: str | None = None
     not_before: Moment | None = None
     deadline_at: Moment | None = None
     runs_always: bool = False

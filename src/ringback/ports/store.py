@@ -151,6 +151,12 @@ class Reads(Protocol):
         """Entries `{position, topic, run_id}`, oldest first."""
         ...
 
+    async def notices(
+        self, project_id: ProjectId, owner: str, *, thread_id: str | None, after: int, limit: int
+    ) -> list[tuple[Row, Run]]:
+        """Pending notices `{position, kind, sequence, noticed_at}` of a caller with their runs, oldest first."""
+        ...
+
     async def rows(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         """The rows of a named question about the catalogue (projects, tokens, tools, pauses)."""
         ...

@@ -57,6 +57,7 @@ def draft(
         policy=tool.policy if overrides is None else policy_of(overrides),
         created_at=0,
         thread_id=request.thread_id,
+        notify=owner if request.wants_notice else None,
         not_before=None if request.not_before is None else parse_moment(request.not_before),
         runs_always=request.run_on == "always",
         waiting_on=upstream,

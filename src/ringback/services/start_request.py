@@ -49,6 +49,11 @@ class StartRequest:
     source: str = "api"
     rerun_of: RunId | None = None
 
+    @property
+    def wants_notice(self) -> bool:
+        """Whether the caller hears of the run without asking: those who can't keep a connection open, and threads."""
+        return self.source in ("mcp", "cli") or self.thread_id is not None
+
     def fingerprint(self) -> str:
         """What makes two requests the same: all that was sent, but for the key and the trace."""
         sent = {

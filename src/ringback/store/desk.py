@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.errors import NotFoundError
+from ringback.domain.events import event_id_of
 from ringback.domain.idempotency import KeyRecord, KeyRef
 from ringback.domain.ids import RunId, SessionId
 from ringback.domain.moments import Moment
+from ringback.domain.notices import is_answered, notice_of
 from ringback.domain.records import replace
 from ringback.domain.runs import Decision, Run, RunFacts
 from ringback.domain.sessions import Session
@@ -30,7 +32,17 @@ from ringback.store.rows import (
 )
 
 Write = tuple[str, dict[str, Any]]
-PARTS = ("run_events", "attempts", "run_facts", "checkpoints", "interactions", "idempotency_keys", "run_links", "runs")
+PARTS = (
+    "run_events",
+    "attempts",
+    "run_facts",
+    "checkpoints",
+    "interactions",
+    "inbox",
+    "idempotency_keys",
+    "run_links",
+    "runs",
+)
 
 
 @dataclass(slots=True)
@@ -93,9 +105,9 @@ class WorkDesk:
         if decision.run is held.run and not decision.events:
             return held.run
         changed = _Held(held.read_version, decision.run, held.facts, is_changed=True, owes=held.owes)
-        return self._put(changed, decision, version=held.run.version + 1)
+        return self._put(changed, decision, version=held.run.version + 1, was=held.run)
 
-    def _put(self, held: _Held, decision: Decision, *, version: int) -> Run:
+    def _put(self, held: _Held, decision: Decision, *, version: int, was: Run | None = None) -> Run:
         before = decision.run
         run_id, sequence, writes = before.run_id, before.event_sequence, self._writes
         for event in decision.events:
@@ -117,7 +129,25 @@ class WorkDesk:
             writes.append(("insert_attempt", values_of_attempt(run_id, decision.ended)))
         for topic in decision.outbox:
             writes.append(("insert_outbox", {"topic": topic, "run_id": run_id, "created_at": self.now}))
+        if run.notify is not None:
+            self._notify(was, run)
         return run
+
+    def _notify(self, was: Run | None, run: Run) -> None:
+        if is_answered(was, run):
+            self._writes.append(("withdraw_notices", {"run_id": run.run_id, "now": self.now}))
+        if (kind := notice_of(was, run)) is not None:
+            values = {
+                "item_id": event_id_of(run.run_id, run.event_sequence),
+                "run_id": run.run_id,
+                "project_id": run.project_id,
+                "owner": run.notify,
+                "thread_id": run.thread_id,
+                "kind": kind,
+                "sequence": run.event_sequence,
+                "created_at": self.now,
+            }
+            self._writes.append(("insert_notice", values))
 
     def save_session(self, session: Session, *, is_new: bool = False) -> None:
         self._change(self._sessions, session.session_id, session)

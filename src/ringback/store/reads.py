@@ -23,7 +23,17 @@ from ringback.domain.sessions import Session
 from ringback.ports.store import Link, Row
 from ringback.store.connection import Connection
 from ringback.store.recent import Recent
-from ringback.store.rows import attempt_of, event_of, facts_of, policy_from, run_of, session_of, text_of, value_of
+from ringback.store.rows import (
+    attempt_of,
+    event_of,
+    facts_of,
+    notice_of,
+    policy_from,
+    run_of,
+    session_of,
+    text_of,
+    value_of,
+)
 
 _BEHIND_ALL_IDS = "g"  # sorts behind every UUID
 
@@ -138,6 +148,12 @@ class SqlReads:
 
     async def outbox(self, *, limit: int) -> list[Row]:
         return list(self._fetch("outbox", {"limit": limit}))
+
+    async def notices(
+        self, project_id: ProjectId, owner: str, *, thread_id: str | None, after: int, limit: int
+    ) -> list[tuple[Row, Run]]:
+        values = {"project_id": project_id, "owner": owner, "thread_id": thread_id, "after": after, "limit": limit}
+        return [notice_of(row) for row in self._fetch("pending_notices", values)]
 
     async def rows(self, statement: str, values: Mapping[str, Any]) -> list[Row]:
         return list(self._fetch(statement, values))

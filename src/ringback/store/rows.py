@@ -97,6 +97,7 @@ def values_of_new_run(run: Run, facts: RunFacts) -> dict[str, Any]:
         tool=run.tool,
         lane=run.lane,
         thread_id=run.thread_id,
+        notify=run.notify,
         policy=text_of(facts.policy),
         priority=run.policy.priority,
         created_at=run.created_at,
@@ -122,6 +123,13 @@ def run_of(row: Row) -> Run:
         if value is not None:
             fields[column] = read(value)
     return made(Run, fields)
+
+
+def notice_of(row: Row) -> tuple[Row, Run]:
+    """What a notice says, and its run."""
+    columns = dict(row)
+    notice = {name: columns.pop(name) for name in ("position", "item_id", "kind", "sequence", "noticed_at")}
+    return notice, run_of(columns)
 
 
 _READ_OPTIONAL: tuple[tuple[str, Callable[[Any], Any]], ...] = (
