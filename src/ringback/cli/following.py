@@ -30,6 +30,7 @@ def follow(session: Session, job: Job, *, show_output: bool) -> JobSnapshot:
         session.out.record(ended.raw)
     else:
         session.out.line(completion(ended, last))
+    session.knows_of(ended.job_id)
     return ended
 
 

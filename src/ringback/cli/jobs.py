@@ -118,6 +118,7 @@ def wait(
     within_s = None if timeout is None else seconds_of(timeout)
     ended = [session.client.job(job).wait(within_s) for job in jobs]
     _print_states(session, ended)
+    session.knows_of(*(job.job_id for job in ended))
     raise typer.Exit(next((code for code in map(exit_of, ended) if code is not Exit.DONE), Exit.DONE))
 
 

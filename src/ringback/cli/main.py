@@ -51,6 +51,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "events": Entry("events", "events", "Print a job's events."),
         "result": Entry("jobs", "result", "Print what a job returned."),
         "stop": Entry("jobs", "stop", "Ask jobs to stop."),
+        "inbox": Entry("inbox", "inbox", "Print what you were not told yet about jobs that you started."),
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
     },

@@ -7,7 +7,8 @@ client into one line, a remedy where there is one, and an exit code.
 import inspect
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeGuard, TypeVar
 
@@ -51,6 +52,7 @@ class Session:
             connection = find_connection(url=self.url, project=self.project, data=self.data)
             wire = PlainWire(connection.url) if _is_plain(connection.url) else None
             self._client = Ringback(self.url, project=self.project, data=self.data, retry=self.retry, wire=wire)
+            self._client.link = replace(self._client.link, source="cli")
         return self._client
 
     @property
@@ -61,6 +63,11 @@ class Session:
     def run(self, steps: Steps[T]) -> T:
         """Carry out an operation."""
         return self.client.driver.run(steps)
+
+    def knows_of(self, *job_ids: str) -> None:
+        """These jobs' ends were shown here: nothing needs to be told of them elsewhere."""
+        with suppress(RingbackError):  # a notice too many is no failure
+            self.client.acknowledge(runs=job_ids)
 
     def close(self) -> None:
         """Close the connections."""

@@ -144,6 +144,14 @@ class Ringback:
         """The workers that are attached."""
         return self.driver.run(operations.workers(self.link))
 
+    def inbox(self, *, thread_id: str | None = None, limit: int | None = None) -> Mapping[str, Any]:
+        """What we were not told yet about jobs that we started: `{"items": […], "nextCursor"?}`, oldest first."""
+        return self.driver.run(operations.inbox(self.link, thread_id, limit))
+
+    def acknowledge(self, *, items: Sequence[str] = (), runs: Sequence[str] = ()) -> None:
+        """Say that notices have arrived, by `itemId`, or that the end of jobs is known anyhow."""
+        self.driver.run(operations.acknowledge(self.link, items, runs))
+
     def pause(self, pool: str) -> Mapping[str, Any]:
         """Hand out nothing more of this pool; what runs goes on."""
         return self.driver.run(operations.switch_queue(self.link, pool, "pause"))

@@ -5,7 +5,7 @@ events     the sequence number decides: what was seen is dropped, what is missin
 waiting    the server holds the answer back; if it does not, we pause instead of asking in a tight loop
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from ringback.client import reading, records, requests
@@ -148,6 +148,16 @@ def switch_queue(link: Link, pool: str, action: str) -> Steps[Mapping[str, Any]]
     return ask(link, requests.queue_switch(link, pool, action), json_object)
 
 
+def inbox(link: Link, thread_id: str | None, limit: int | None) -> Steps[Mapping[str, Any]]:
+    """What the caller was not told yet, one page."""
+    return ask(link, requests.inbox(link, thread_id=thread_id, limit=limit), _inbox)
+
+
+def acknowledge(link: Link, items: Sequence[str], runs: Sequence[str]) -> Steps[None]:
+    """Say that notices have arrived, or that the end of runs is known anyhow."""
+    yield from exchange(link, requests.acknowledge(link, items=items, runs=runs))
+
+
 def read(link: Link, path: str, query: Mapping[str, str | None] | None = None) -> Steps[Mapping[str, Any]]:
     """Any JSON object that can be read, such as `/v1/runs/{id}` or `/readyz`."""
     return ask(link, requests.collection(link, path, query), json_object)
@@ -196,4 +206,10 @@ def _members(body: Mapping[str, Any], name: str) -> list[Any]:
     found = body.get(name)
     if not isinstance(found, list):
         raise ProtocolError(f"expected a list in {name!r}")
+    return found
+
+
+def _inbox(body: Any) -> Mapping[str, Any]:
+    found = json_object(body)
+    _members(found, "items")
     return found

@@ -134,6 +134,16 @@ def queue_switch(link: Link, pool: str, action: str) -> Request:
     return _post(link, f"/v1/queues/{_segment(pool)}/{action}", {}, {})
 
 
+def inbox(link: Link, *, thread_id: str | None, limit: int | None) -> Request:
+    """`GET /v1/inbox`."""
+    return _get(link, "/v1/inbox", _given({"threadId": thread_id, "limit": _number(limit)}))
+
+
+def acknowledge(link: Link, *, items: Sequence[str], runs: Sequence[str]) -> Request:
+    """`POST /v1/inbox/ack`."""
+    return _post(link, "/v1/inbox/ack", {"items": list(items), "runs": list(runs)}, {})
+
+
 def backup(link: Link, target: str) -> Request:
     """`POST /v1/admin/backup`; `target` is a path on the server's machine."""
     return _post(link, "/v1/admin/backup", {"path": target}, {})

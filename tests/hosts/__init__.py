@@ -1,0 +1,1 @@
+"""Coding assistants: how they are configured, and what their hooks are told."""
