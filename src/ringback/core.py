@@ -16,14 +16,18 @@ from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
+from ringback.services.audit import Audit
+from ringback.services.directory import Directory
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
 from ringback.services.inbox import Inbox
+from ringback.services.limits import RateLimits
 from ringback.services.outputs import Outputs
 from ringback.services.queues import Queues
 from ringback.services.results import Results
 from ringback.services.runs import Runs
 from ringback.services.starting import Starting
+from ringback.services.tokens import Tokens
 from ringback.services.tools import Tools
 from ringback.services.workers import Workers
 
@@ -36,6 +40,8 @@ class Options:
     beat_every: Micros = 5 * SECOND
     sweep_every: Micros = SECOND
     keep: Micros | None = 30 * DAY
+    requests_per_s: float = 0.0
+    requests_burst: int = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,6 +53,9 @@ class Core:
     ids: Ids
     engine: Engine
     access: Access
+    directory: Directory
+    tokens: Tokens
+    audit: Audit
     tools: Tools
     starting: Starting
     runs: Runs
@@ -77,6 +86,8 @@ def assemble(
     *, store: Store, clock: Clock, ids: Ids, chance: Chance, notify: Notify, pepper: bytes, options: Options
 ) -> Core:
     """Put the core together; `start` it afterwards."""
+    limits = RateLimits(per_s=options.requests_per_s, burst=options.requests_burst)
+    access = Access(store=store, clock=clock, ids=ids, pepper=pepper, limits=limits)
     bells = Bells(notify)
     claims = Claims(store=store, ids=ids, hands=bells.hands)
     sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
@@ -111,7 +122,10 @@ def assemble(
         clock=clock,
         ids=ids,
         engine=engine,
-        access=Access(store=store, clock=clock, ids=ids, pepper=pepper),
+        access=access,
+        directory=Directory(store=store, ids=ids, access=access),
+        tokens=Tokens(store=store, clock=clock, ids=ids, access=access),
+        audit=Audit(store=store),
         tools=tools,
         starting=starting,
         runs=Runs(store=store, bells=bells, queues=queues),

@@ -27,7 +27,7 @@ from ringback import __version__
 from ringback.api.corking import CorkedHttpProtocol
 from ringback.core import Core, Options, assemble
 from ringback.domain.moments import DAY, micros
-from ringback.services.access import SCOPES, new_token
+from ringback.services.access import SCOPES, WORKER_SCOPES, new_token
 from ringback.settings.places import Places
 from ringback.store.clock import SystemChance, SystemClock, UuidIds
 from ringback.store.local_notify import LocalNotify
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from ringback.settings.server import ServerSettings
 
 LISTEN_BACKLOG = 2048
-WORKER_SCOPES = ("worker:attach",)
+LOCAL_OWNER = "local-owner"
 
 
 class StartupError(Exception):
@@ -78,6 +78,8 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
             lease=micros(settings.lease_s),
             beat_every=micros(settings.heartbeat_s),
             keep=round(settings.retention_days * DAY),
+            requests_per_s=settings.requests_per_s,
+            requests_burst=settings.requests_burst,
         )
         core = assemble(
             store=store,
@@ -104,7 +106,8 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
 async def _remember_local_tokens(core: Core, places: Places) -> None:
     owner = _secret_file(places.token, new_token)
     worker = _secret_file(places.data / "worker.token", new_token)
-    await core.access.remember(owner, owner="local-owner", scopes=SCOPES)
+    await core.directory.install_owner(LOCAL_OWNER)
+    await core.access.remember(owner, owner=LOCAL_OWNER, scopes=SCOPES, user_id=LOCAL_OWNER)
     await core.access.remember(worker, owner="local-worker", scopes=WORKER_SCOPES)
 
 

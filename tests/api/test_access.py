@@ -38,7 +38,7 @@ async def expire_and_revoke(door: Door) -> None:
         await door.core.access.remember(token, owner="old", scopes=SCOPES)
     for token, column in ((EXPIRED, "expires_at"), (REVOKED, "revoked_at")):
         with sqlite3.connect(door.path) as ledger:
-            digest = door.core.access._digest(token)
+            digest = door.core.access.digest(token)
             ledger.execute(f"UPDATE tokens SET {column} = 1 WHERE digest = ?", [digest])
         ledger.close()
 

@@ -17,7 +17,7 @@ from ringback.domain.errors import Flaw, RingbackError
         (errors.InvalidCursorError("cursor", "is not one of ours"), "/cursor: is not one of ours"),
         (errors.ProjectRequiredError(), "name the project: header Ringback-Project, or a token bound to one"),
         (errors.UnauthenticatedError(), "a valid bearer token is needed"),
-        (errors.ForbiddenError("runs:write"), "the token lacks the scope runs:write"),
+        (errors.ForbiddenError("runs:write"), "this needs runs:write, from the token and from the role of its user"),
         (errors.IdempotencyKeyError("too long"), "too long"),
         (
             errors.IdempotencyConflictError("r1"),

@@ -82,7 +82,7 @@ async def test_a_paused_queue_hands_out_nothing_until_it_is_resumed(here: Instal
     assert await here.claim(session) == []
     assert (await here.core.runs.describe(run)).waiting_for == {"kind": "paused", "pool": "default"}
 
-    await here.core.queues.resume(PROJECT, "default")
+    await here.core.queues.resume(PROJECT, "default", by="me")
 
     assert [claim["runId"] for claim in await here.claim(session)] == [run.run_id]
 

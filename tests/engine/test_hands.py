@@ -80,7 +80,7 @@ async def test_a_keyed_lane_and_a_paused_pool_take_the_way_through_the_queue(her
     waiting = await _waiting(here, await here.attach())
     paused = await here.start()
     assert (await here.look(paused.run_id)).status is Status.QUEUED
-    await here.core.queues.resume(PROJECT, "default")
+    await here.core.queues.resume(PROJECT, "default", by="me")
     assert [claim["runId"] for claim in (await waiting).claims] == [paused.run_id]
 
     waiting = await _waiting(here, await here.attach())

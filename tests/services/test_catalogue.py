@@ -120,7 +120,7 @@ async def test_the_use_of_a_token_is_noted_now_and_then(here: Installed) -> None
         await here.core.access.authenticate(token)
         here.clock.advance(2 * MINUTE)
 
-    (row,) = await here.core.store.reads.rows("token_by_digest", {"digest": here.core.access._digest(token)})
+    (row,) = await here.core.store.reads.rows("token_by_digest", {"digest": here.core.access.digest(token)})
     assert row["last_used_at"] == here.clock.now() - 2 * MINUTE
 
 

@@ -16,15 +16,19 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
+    audit,
     health,
     inbox,
     jobs,
+    members,
     openapi,
     operations,
+    projects,
     run_batches,
     run_events,
     run_output,
     run_routes,
+    tokens,
     tools,
     workers,
 )
@@ -58,6 +62,10 @@ def endpoints() -> list[Endpoint]:
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
+        *projects.ENDPOINTS,
+        *members.ENDPOINTS,
+        *tokens.ENDPOINTS,
+        *audit.ENDPOINTS,
         *health.ENDPOINTS,
     ]
 
@@ -181,12 +189,20 @@ class _Door:
         if self._endpoint.scope is None:
             return NOBODY, NOWHERE
         principal = await self._core.access.authenticate(_bearer(scope["headers"]))
+        if self._endpoint.is_platform:
+            self._core.access.administer(principal, self._endpoint.scope)
+            return principal, NOWHERE
         if not self._endpoint.has_project:
             self._core.access.allow(principal, self._endpoint.scope)
             return principal, NOWHERE
+        return principal, self._core.access.authorize(principal, self._endpoint.scope, self._slug(scope, headers))
+
+    def _slug(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str | None:
+        """The project that the request names, in its path or in a header."""
+        if self._endpoint.project_in_path is not None:
+            return str(scope["path_params"][self._endpoint.project_in_path])
         slug = headers.get(b"ringback-project")
-        named = None if slug is None else slug.decode("latin-1")
-        return principal, self._core.access.authorize(principal, self._endpoint.scope, named)
+        return None if slug is None else slug.decode("latin-1")
 
 
 def _bearer(headers: Sequence[tuple[bytes, bytes]]) -> str:

@@ -72,17 +72,6 @@ class QueueList(TypedDict):
     items: list[Queue]
 
 
-class Project(TypedDict):
-    projectId: str
-    orgId: str
-    slug: str
-    name: str
-
-
-class ProjectList(TypedDict):
-    items: list[Project]
-
-
 class Health(TypedDict, total=False):
     status: Required[Literal["ok", "ready", "closing"]]
     workers: int

@@ -40,6 +40,7 @@ ENDPOINTS = [
         path="/metrics",
         scope="runs:read",
         has_project=False,
+        is_platform=True,
         handler=metrics,
         summary="Metrics for Prometheus",
         gives={200: MEDIA_TYPE},

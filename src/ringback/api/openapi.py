@@ -96,7 +96,7 @@ def _parameters(endpoint: Endpoint) -> list[dict[str, Any]]:
             {"name": name, "in": place, "description": text, "schema": {"type": "string"}}
             for name, text in described.items()
         ]
-    if endpoint.scope is not None and endpoint.has_project:
+    if endpoint.scope is not None and endpoint.has_project and endpoint.project_in_path is None:
         text = "The project's slug; not needed where the token or the installation has only one."
         found.append({"name": "Ringback-Project", "in": "header", "description": text, "schema": {"type": "string"}})
     return found

@@ -1,12 +1,12 @@
-"""The operator's door: which workers are attached, which pools are paused, which projects there are."""
+"""The operator's door: which workers are attached, which pools are paused."""
 
 from __future__ import annotations
 
 from ringback.api.call import Call
-from ringback.api.catalogue_shapes import ProjectList, Queue, QueueList, WorkerSessionList
+from ringback.api.catalogue_shapes import Queue, QueueList, WorkerSessionList
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
-from ringback.views.tools import project, queue, worker
+from ringback.views.tools import queue, worker
 
 
 async def workers(call: Call) -> Reply:
@@ -33,7 +33,7 @@ async def pause(call: Call) -> Reply:
 
 async def resume(call: Call) -> Reply:
     """Hand out work of a pool again."""
-    await call.core.queues.resume(call.project.project_id, call.path["pool"])
+    await call.core.queues.resume(call.project.project_id, call.path["pool"], by=call.principal.owner)
     return await _queue(call)
 
 
@@ -44,21 +44,7 @@ async def _queue(call: Call) -> Reply:
     return reply_json(queue(pool, paused.get(pool), *counts.get(pool, (0, 0))))
 
 
-async def projects(call: Call) -> Reply:
-    """The projects that the caller may name."""
-    return reply_json({"items": [project(each) for each in call.core.access.visible(call.principal)]})
-
-
 ENDPOINTS = [
-    Endpoint(
-        method="GET",
-        path="/v1/projects",
-        scope="runs:read",
-        has_project=False,
-        handler=projects,
-        summary="List the projects that the caller may name",
-        gives={200: ProjectList},
-    ),
     Endpoint(
         method="GET",
         path="/v1/workers",

@@ -19,6 +19,8 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.ProjectRequiredError: HTTPStatus.BAD_REQUEST,
     errors.UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
     errors.ForbiddenError: HTTPStatus.FORBIDDEN,
+    errors.RateLimitedError: HTTPStatus.TOO_MANY_REQUESTS,
+    errors.AlreadyExistsError: HTTPStatus.CONFLICT,
     errors.IdempotencyKeyError: HTTPStatus.BAD_REQUEST,
     errors.IdempotencyConflictError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.IllegalTransitionError: HTTPStatus.CONFLICT,
@@ -34,7 +36,6 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
 }
 
 MEDIA_TYPE = "application/problem+json"
-RETRY_AFTER_S = "1"
 
 
 class RequestError(Exception):
@@ -59,7 +60,7 @@ def problem(error: errors.RingbackError, request_id: str) -> Reply:
     if status_of(error) is HTTPStatus.UNAUTHORIZED:
         headers["www-authenticate"] = "Bearer"
     if error.retryable:
-        headers["retry-after"] = RETRY_AFTER_S
+        headers["retry-after"] = str(error.retry_after_s)
     return _reply(document_of(error, request_id), headers)
 
 

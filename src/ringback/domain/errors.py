@@ -8,6 +8,8 @@ RingbackError
 ├── ProjectRequiredError
 ├── UnauthenticatedError
 ├── ForbiddenError
+├── RateLimitedError             retry later: too many requests with this token
+├── AlreadyExistsError            the name is taken
 ├── IdempotencyKeyError           the key itself is malformed or missing
 ├── IdempotencyConflictError      the key was used for another payload
 ├── IllegalTransitionError        makes no sense in the run's present status
@@ -33,6 +35,7 @@ class RingbackError(Exception):
 
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
+    retry_after_s = 1
 
 
 class NotFoundError(RingbackError):
@@ -103,7 +106,7 @@ class UnauthenticatedError(RingbackError):
 
 
 class ForbiddenError(RingbackError):
-    """The token is valid and its scopes don't allow this."""
+    """The token is valid; its scopes or its user's role don't allow this."""
 
     code = "forbidden"
 
@@ -112,7 +115,34 @@ class ForbiddenError(RingbackError):
         self.scope = scope
 
     def __str__(self) -> str:
-        return f"the token lacks the scope {self.scope}"
+        return f"this needs {self.scope}, from the token and from the role of its user"
+
+
+class RateLimitedError(RingbackError):
+    """Too many requests with one token. Nothing was done; the same request may be sent again."""
+
+    code = "rate_limited"
+    retryable = True
+
+    def __init__(self, after_s: int) -> None:
+        super().__init__(after_s)
+        self.retry_after_s = after_s
+
+    def __str__(self) -> str:
+        return f"too many requests with this token; try again in {self.retry_after_s} s"
+
+
+class AlreadyExistsError(RingbackError):
+    """The name is taken; nothing was changed."""
+
+    code = "already_exists"
+
+    def __init__(self, kind: str, name: str) -> None:
+        super().__init__(kind, name)
+        self.kind, self.name = kind, name
+
+    def __str__(self) -> str:
+        return f"there is a {self.kind} {self.name[:80]!r} already"
 
 
 class IdempotencyKeyError(RingbackError):

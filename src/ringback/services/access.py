@@ -2,6 +2,10 @@
 
 A token is shown once and kept as a keyed hash; the key lies in the data folder beside the ledger, so a stolen copy of the
 ledger alone holds nothing that opens it. Missing, malformed, unknown, expired and revoked tokens are refused alike.
+
+Projects and roles are few and asked about with each request, so all of them stand in memory: this process owns the ledger, and
+`Directory`, which alone changes them, puts them here once they are durable. A foreign project and one that does not exist take
+the same way through the same lookups.
 """
 
 from __future__ import annotations
@@ -22,32 +26,31 @@ from ringback.domain.errors import (
 )
 from ringback.domain.ids import ProjectId
 from ringback.domain.moments import MINUTE, Moment
+from ringback.domain.roles import SCOPES, SCOPES_OF, PlatformRole, Role
 from ringback.ports.clock import Clock, Ids
 from ringback.ports.store import Desk, Store
+from ringback.services.limits import RateLimits
 
+__all__ = ["SCOPES", "Access", "Principal", "Project", "new_token"]
 PREFIX = "rbp_"
-SCOPES = frozenset(
-    (
-        "runs:read",
-        "runs:write",
-        "interactions:answer",
-        "resources:write",
-        "threads:write",
-        "access:admin",
-        "worker:attach",
-    )
-)
+WORKER_SCOPES = frozenset({"worker:attach"})
 _CACHE_MAX = 4096
+_NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Principal:
-    """An authenticated caller. `owner` is the scope of its idempotency keys."""
+    """An authenticated caller. `owner` is the scope of its idempotency keys.
+
+    Attributes:
+        user_id: whose roles count. None: a token of the installation itself (its workers'), whose scopes alone decide.
+    """
 
     token_id: str
     owner: str
     scopes: frozenset[str]
     project_id: ProjectId | None
+    user_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +71,10 @@ class Access:
     clock: Clock
     ids: Ids
     pepper: bytes
+    limits: RateLimits = field(default_factory=RateLimits)
     _projects: dict[str, Project] = field(default_factory=dict)
+    _roles: dict[str, dict[ProjectId, Role]] = field(default_factory=dict)
+    _platform: dict[str, PlatformRole] = field(default_factory=dict)
     _known: dict[str, tuple[Principal, Moment | None, Moment]] = field(default_factory=dict)
 
     async def install(self) -> None:
@@ -81,39 +87,62 @@ class Access:
             desk.write("insert_project", {**values, "created_at": now})
 
         await self.store.commit(work)
-        rows = await self.store.reads.rows("projects", {})
-        self._projects = {
-            row["slug"]: Project(project_id=row["project_id"], org_id=row["org_id"], slug=row["slug"], name=row["name"])
-            for row in rows
-        }
+        for row in await self.store.reads.rows("projects", {}):
+            columns = {name: row[name] for name in ("project_id", "org_id", "slug", "name")}
+            self.know_project(Project(**columns))
+        for row in await self.store.reads.rows("memberships", {}):
+            self.know_role(row["project_id"], row["user_id"], Role(row["role"]))
+        for row in await self.store.reads.rows("users", {}):
+            self.know_platform_role(row["user_id"], row["platform_role"])
 
     async def remember(
-        self, token: str, *, owner: str, scopes: Iterable[str], project_id: ProjectId | None = None
+        self,
+        token: str,
+        *,
+        owner: str,
+        scopes: Iterable[str],
+        project_id: ProjectId | None = None,
+        user_id: str | None = None,
     ) -> None:
-        """Let `token` in from now on; remembering it again changes nothing."""
+        """Let `token` in from now on; remembering it again changes nothing. For whoever starts the installation.
+
+        Args:
+            owner: the scope of its idempotency keys, and what the audit log calls it.
+            user_id: whose roles count; without one the scopes alone decide.
+        """
         values = {
             "token_id": self.ids.new(),
-            "digest": self._digest(token),
+            "digest": self.digest(token),
             "owner": owner,
             "scopes": json.dumps(sorted(scopes)),
             "project_id": project_id,
             "created_at": self.clock.now(),
             "expires_at": None,
+            "name": owner,
+            "user_id": user_id,
         }
-        await self.store.commit(lambda desk: desk.write("insert_token", values))
+
+        def work(desk: Desk) -> None:
+            desk.write("insert_token", values)
+            desk.write("adopt_token", values)
+
+        await self.store.commit(work)
 
     async def authenticate(self, token: str | None) -> Principal:
         """The caller behind a bearer token.
 
         Raises:
             UnauthenticatedError: there is none, for whatever reason.
+            RateLimitedError: it asks too often. Workers may ask as often as they like.
         """
         if token is None or not token.startswith(PREFIX) or len(token) > 200:
             raise UnauthenticatedError
-        digest, now = self._digest(token), self.clock.now()
+        digest, now = self.digest(token), self.clock.now()
         principal, expires_at, used_at = self._known.get(digest) or await self._look_up(digest)
         if expires_at is not None and expires_at <= now:
             raise UnauthenticatedError
+        if principal.scopes != WORKER_SCOPES:
+            self.limits.take(principal.token_id, now)
         if now - used_at > MINUTE:
             self._known[digest] = (principal, expires_at, now)
             values = {"token_id": principal.token_id, "now": now}
@@ -131,6 +160,7 @@ class Access:
             owner=row["owner"],
             scopes=frozenset(json.loads(row["scopes"])),
             project_id=row["project_id"],
+            user_id=row["user_id"],
         )
         if len(self._known) >= _CACHE_MAX:
             self._known.clear()
@@ -138,45 +168,113 @@ class Access:
         return found
 
     def allow(self, principal: Principal, scope: str) -> None:
-        """Raises ForbiddenError: the token lacks the scope."""
+        """Raises ForbiddenError: the token lacks the scope. Enough for what a caller does about itself."""
         if scope not in principal.scopes:
             raise ForbiddenError(scope)
+
+    def administer(self, principal: Principal, scope: str) -> None:
+        """Decide about what concerns the whole installation and no project.
+
+        Raises:
+            ForbiddenError: the token lacks the scope, is bound to a project, or its user has no platform role.
+        """
+        self.allow(principal, scope)
+        if not self.is_operator(principal):
+            raise ForbiddenError(scope)
+
+    def is_operator(self, principal: Principal) -> bool:
+        """Whether the caller may act on the installation, as far as its scopes go."""
+        if principal.user_id is None:
+            return principal.project_id is None or principal.scopes == WORKER_SCOPES
+        return principal.project_id is None and principal.user_id in self._platform
 
     def visible(self, principal: Principal) -> list[Project]:
         """The projects that the caller may name, by slug."""
         return [
             self._projects[slug]
             for slug in sorted(self._projects)
-            if principal.project_id in (None, self._projects[slug].project_id)
+            if self._scopes_in(principal, self._projects[slug].project_id)
         ]
 
     def authorize(self, principal: Principal, scope: str, project: str | None = None) -> Project:
         """The project that the request is about, if the caller may do there what `scope` names.
 
+        The token must have the scope, and so must the role of its user in that project.
+
         Args:
-            project: the slug that the request names, if any.
+            project: the slug that the request names, if any; else the token's project, else the only one of the caller.
 
         Raises:
-            ForbiddenError: the token lacks the scope.
+            ForbiddenError: the token or the role lacks the scope.
             NotFoundError: no such project, or not the caller's.
-            ProjectRequiredError: none is named, and more than one is possible.
+            ProjectRequiredError: none is named, and not just one is possible.
         """
         self.allow(principal, scope)
-        if project is not None:
-            found = self._projects.get(project)
-            if found is None or principal.project_id not in (None, found.project_id):
-                raise NotFoundError("project", project)
-            return found
-        if principal.project_id is not None:
-            return next(each for each in self._projects.values() if each.project_id == principal.project_id)
-        if len(self._projects) == 1:
-            return next(iter(self._projects.values()))
-        raise ProjectRequiredError
+        found = self._projects.get(project) if project is not None else self._unnamed(principal)
+        scopes = self._scopes_in(principal, found.project_id if found is not None else None)
+        if found is None or not scopes:
+            raise NotFoundError("project", project or "the token's")
+        if scope not in scopes:
+            raise ForbiddenError(scope)
+        return found
+
+    def role_in(self, principal: Principal, project_id: ProjectId | None) -> Role | None:
+        """The caller's role in a project; None: not a member, or the token is bound to another project."""
+        if principal.project_id not in (None, project_id) or project_id is None:
+            return None
+        if principal.user_id is None:
+            return Role.OWNER
+        return self._roles.get(principal.user_id, {}).get(project_id)
+
+    def _scopes_in(self, principal: Principal, project_id: ProjectId | None) -> frozenset[str]:
+        role = self.role_in(principal, project_id)
+        return _NOTHING if role is None else SCOPES_OF[role]
+
+    def _unnamed(self, principal: Principal) -> Project:
+        bound = principal.project_id
+        possible = [
+            each
+            for each in self._projects.values()
+            if each.project_id == bound or (bound is None and self.role_in(principal, each.project_id))
+        ]
+        if len(possible) != 1:
+            raise ProjectRequiredError
+        return possible[0]
 
     def project(self, project_id: ProjectId) -> Project:
         return next(each for each in self._projects.values() if each.project_id == project_id)
 
-    def _digest(self, token: str) -> str:
+    def has_project(self, slug: str) -> bool:
+        return slug in self._projects
+
+    # --- what `Directory` and `Tokens` made durable
+
+    def know_project(self, project: Project) -> None:
+        self._projects[project.slug] = project
+
+    def know_role(self, project_id: ProjectId, user_id: str, role: Role | None) -> None:
+        if role is None:
+            self._roles.get(user_id, {}).pop(project_id, None)
+        else:
+            self._roles.setdefault(user_id, {})[project_id] = role
+
+    def know_platform_role(self, user_id: str, role: str | None) -> None:
+        if role is None:
+            self._platform.pop(user_id, None)
+        else:
+            self._platform[user_id] = PlatformRole(role)
+
+    def members(self, project_id: ProjectId) -> dict[str, Role]:
+        """Users with their roles, by name."""
+        found = {user: roles[project_id] for user, roles in self._roles.items() if project_id in roles}
+        return dict(sorted(found.items()))
+
+    def forget(self, token_id: str) -> None:
+        """Drop a token that was revoked: the next request with it is refused."""
+        self._known = {digest: found for digest, found in self._known.items() if found[0].token_id != token_id}
+
+    def digest(self, token: str) -> str:
+        """The keyed hash under which a token is kept."""
         return hashlib.blake2b(token.encode(errors="replace"), key=self.pepper[:64], digest_size=32).hexdigest()
 
 

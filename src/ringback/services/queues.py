@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ringback.domain.admission import pool_of
 from ringback.domain.definitions import POOL
@@ -12,7 +14,8 @@ from ringback.domain.ids import ProjectId
 from ringback.engine.bells import Bells
 from ringback.engine.claims import Claims
 from ringback.ports.clock import Clock
-from ringback.ports.store import Row, Store
+from ringback.ports.store import Desk, Row, Store
+from ringback.services.audit import Deed, record
 
 
 @dataclass(slots=True, kw_only=True)
@@ -36,11 +39,14 @@ class Queues:
         if not POOL.fullmatch(pool):
             raise InvalidInputError(Flaw("/pool", "not a pool's name"))
         values = {"project_id": project_id, "pool": pool, "since": self.clock.now(), "paused_by": by}
-        await self.store.commit(lambda desk: desk.write("insert_pause", values))
+        deed = Deed(actor=by, action="queue.paused", subject=pool, project_id=project_id, facts={})
+        await self.store.commit(lambda desk: _write(desk, "insert_pause", values, deed))
         self.claims.paused.add((project_id, pool))
 
-    async def resume(self, project_id: ProjectId, pool: str) -> None:
-        await self.store.commit(lambda desk: desk.write("delete_pause", {"project_id": project_id, "pool": pool}))
+    async def resume(self, project_id: ProjectId, pool: str, *, by: str) -> None:
+        values = {"project_id": project_id, "pool": pool}
+        deed = Deed(actor=by, action="queue.resumed", subject=pool, project_id=project_id, facts={})
+        await self.store.commit(lambda desk: _write(desk, "delete_pause", values, deed))
         self.claims.paused.discard((project_id, pool))
         self.bells.hands.ring_all()
 
@@ -58,3 +64,8 @@ class Queues:
     async def list(self, project_id: ProjectId) -> list[Row]:
         """Paused pools `{project_id, pool, since, paused_by}`."""
         return [row for row in await self.store.reads.rows("pauses", {}) if row["project_id"] == project_id]
+
+
+def _write(desk: Desk, statement: str, values: Mapping[str, Any], deed: Deed) -> None:
+    desk.write(statement, values)
+    record(desk, deed)

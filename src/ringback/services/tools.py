@@ -21,6 +21,7 @@ from ringback.domain.json_values import escape
 from ringback.domain.policy import Policy, policy_of
 from ringback.ports.clock import Clock, Ids
 from ringback.ports.store import Desk, Store
+from ringback.services.audit import Deed, record
 from ringback.summaries import parse_spec
 
 STABLE = "stable"
@@ -205,8 +206,8 @@ def _release(desk: Desk, project_id: ProjectId, change: ToolChange, now: int, ac
     channel = {"resource_id": resource_id, "name": STABLE, "revision_id": change.revision_id, "switched_at": now}
     desk.write("switch_channel", channel)
     facts = {"from": change.previous_revision_id, "to": change.revision_id}
-    audit = {"at": now, "actor": actor, "action": f"tool.{change.change}", "subject": resource_id}
-    desk.write("insert_audit", {**audit, "facts": json.dumps(facts)})
+    action = f"tool.{change.change}"
+    record(desk, Deed(actor=actor, action=action, subject=resource_id, project_id=project_id, facts=facts))
 
 
 def _tool_of(row: Mapping[str, Any]) -> Tool:

@@ -47,6 +47,8 @@ class Checked(BaseModel):
     lease_s: float = Field(ServerSettings.lease_s, ge=3, le=3600)  # a heartbeat a second at most, and it may fail twice
     heartbeat_s: float = Field(ServerSettings.heartbeat_s, ge=1, le=1200)
     retention_days: float = Field(ServerSettings.retention_days, gt=0, le=36_600)
+    requests_per_s: float = Field(ServerSettings.requests_per_s, ge=0, le=1_000_000)
+    requests_burst: int = Field(ServerSettings.requests_burst, ge=1, le=1_000_000)
 
     @field_validator("data", "file")
     @classmethod

@@ -21,6 +21,8 @@ class ServerSettings:
         slots: of the local worker; None leaves it to the worker.
         app: `module:app` with function tools of the local worker.
         file: the file of tools; None for the one of the working directory, if there is one.
+        requests_per_s: what one token may ask for in the long run; 0 sets no limit.
+        requests_burst: how many requests of one token may come at once, where there is a limit.
         drain_s: how long an asked-for end may take in all.
     """
 
@@ -40,6 +42,8 @@ class ServerSettings:
     lease_s: float = 15.0
     heartbeat_s: float = 5.0
     retention_days: float = 30.0
+    requests_per_s: float = 0.0
+    requests_burst: int = 100
 
     # Named as pydantic names them, so that readers need not know which kind of class this is.
     model_fields: ClassVar[Mapping[str, Any]]

@@ -8,7 +8,6 @@ from typing import Any
 from ringback.domain.json_values import escape, fingerprint
 from ringback.domain.moments import rfc3339
 from ringback.domain.sessions import Session
-from ringback.services.access import Project
 from ringback.services.tools import Tool, ToolChange
 from ringback.views.runs import profile_shown
 
@@ -80,8 +79,3 @@ def queue(pool: str, pause: Mapping[str, Any] | None, waiting: int, held: int) -
         if pause["paused_by"] is not None:
             body["pausedBy"] = pause["paused_by"]
     return body
-
-
-def project(each: Project) -> dict[str, str]:
-    """A project that the caller may name."""
-    return {"projectId": each.project_id, "orgId": each.org_id, "slug": each.slug, "name": each.name}

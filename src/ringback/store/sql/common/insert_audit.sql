@@ -1,3 +1,3 @@
 -- Who changed what, and when.
-INSERT INTO audit (at, actor, action, subject, facts)
-VALUES (:at, :actor, :action, :subject, :facts)
+INSERT INTO audit (at, actor, action, subject, facts, project_id)
+VALUES (:at, :actor, :action, :subject, :facts, :project_id)
