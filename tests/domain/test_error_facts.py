@@ -40,7 +40,13 @@ def test_message(error: RingbackError, message: str) -> None:
 
 
 def test_what_is_safe_to_repeat() -> None:
-    repeatable = {errors.ConflictError, errors.StoreUnavailableError, errors.StorageFullError, errors.ShuttingDownError}
+    repeatable = {
+        errors.RateLimitedError,
+        errors.ConflictError,
+        errors.StoreUnavailableError,
+        errors.StorageFullError,
+        errors.ShuttingDownError,
+    }
     kinds = [each for each in vars(errors).values() if isinstance(each, type) and issubclass(each, RingbackError)]
     assert {kind for kind in kinds if kind.retryable} == repeatable
 
