@@ -26,6 +26,7 @@ from ringback.services.outputs import Outputs
 from ringback.services.queues import Queues
 from ringback.services.results import Results
 from ringback.services.runs import Runs
+from ringback.services.scripts import Scripts
 from ringback.services.starting import Starting
 from ringback.services.tokens import Tokens
 from ringback.services.tools import Tools
@@ -58,6 +59,7 @@ class Core:
     audit: Audit
     tools: Tools
     starting: Starting
+    scripts: Scripts
     runs: Runs
     results: Results
     outputs: Outputs
@@ -128,6 +130,7 @@ def assemble(
         audit=Audit(store=store),
         tools=tools,
         starting=starting,
+        scripts=Scripts(store=store, tools=tools, starting=starting),
         runs=Runs(store=store, bells=bells, queues=queues),
         results=Results(store=store),
         outputs=Outputs(store=store),

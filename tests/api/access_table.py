@@ -28,6 +28,13 @@ ROLES: Mapping[str, frozenset[str]] = {
     ),
 }
 ROUTES: Mapping[str, tuple[str | None, str]] = {
+    "GET /api/projects/{slug}/async-runs/{run_id}": ("runs:read", "project"),
+    "GET /api/projects/{slug}/scripts": ("runs:read", "project"),
+    "DELETE /api/projects/{slug}/scripts/{name}": ("resources:write", "project"),
+    "GET /api/projects/{slug}/scripts/{name}": ("runs:read", "project"),
+    "PUT /api/projects/{slug}/scripts/{name}": ("resources:write", "project"),
+    "GET /api/projects/{slug}/scripts/{name}/revisions": ("runs:read", "project"),
+    "POST /api/projects/{slug}/scripts/{name}/test-run": ("runs:write", "project"),
     "GET /healthz": (None, "everybody"),
     "GET /jobs": ("runs:read", "project"),
     "POST /jobs": ("runs:write", "project"),

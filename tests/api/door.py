@@ -116,7 +116,7 @@ class Door:
             return [message async for message in messages]
 
     async def worker(self, name: str = "w1", *, slots: int = 8, pool: str = "default") -> Worker:
-        offers = [f"{pool}/command", f"{pool}/function:echo"]
+        offers = [f"{pool}/command", f"{pool}/script", f"{pool}/function:echo"]
         body = {"name": name, "incarnation": name, "protocolVersion": 1, "slots": slots, "offers": offers}
         answer = await self.client.post("/v1/workers/attach", json=body)
         assert answer.status_code == 200, answer.text

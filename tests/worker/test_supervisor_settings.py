@@ -71,7 +71,9 @@ def test_a_worker_needs_a_server_and_a_token(tmp_path: Path) -> None:
 
 
 def test_a_worker_offers_commands_and_its_functions_in_every_pool() -> None:
-    assert offers(["b", "a"], [{"name": "add"}]) == ["a/command", "a/function:add", "b/command", "b/function:add"]
+    assert offers(["b", "a"], [{"name": "add"}]) == [
+        f"{pool}/{need}" for pool in "ab" for need in ("command", "function:add", "script")
+    ]
 
 
 def test_a_function_of_another_pool_is_noticed() -> None:

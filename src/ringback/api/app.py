@@ -16,6 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
+    async_runs,
     audit,
     health,
     inbox,
@@ -28,6 +29,7 @@ from ringback.api import (
     run_events,
     run_output,
     run_routes,
+    scripts,
     tokens,
     tools,
     workers,
@@ -59,6 +61,8 @@ def endpoints() -> list[Endpoint]:
         *run_routes.ENDPOINTS,
         *run_events.ENDPOINTS,
         *run_output.ENDPOINTS,
+        *async_runs.ENDPOINTS,
+        *scripts.ENDPOINTS,
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,

@@ -259,3 +259,24 @@ class BatchResult(TypedDict):
     """An item for each run, in the order given."""
 
     items: list[BatchItem]
+
+
+class AsyncRun(TypedDict, total=False):
+    """A run as R1's `read_async_run` reads it. What is null is left out."""
+
+    id: Required[str]
+    request_id: Required[str]
+    method: Required[str]
+    path: Required[str]
+    status: Required[Literal["queued", "pending", "running", "succeeded", "failed", "cancelled"]]
+    source: Required[str]
+    created_at: Required[str]
+    target_kind: str
+    target_ref: str
+    error_kind: str
+    error_message: str
+    started_at: str
+    finished_at: str
+    http_status: int
+    queue_position: int
+    output: Any

@@ -16,7 +16,8 @@ from ringback.domain.json_values import escape, fingerprint, flaws_of
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-RUNTIMES = ("command", "function")
+RUNTIMES = ("command", "function", "script")
+SOURCE_MAX = 64 * 1024
 MODES = ("job", "task", "inline")
 
 Rule: TypeAlias = tuple[Any, float, float]  # type, least, most
@@ -25,7 +26,20 @@ _MEMBERS = frozenset(
     ("name", "description", "runtime", "inputSchema", "profile", "policy", "summary", "mode", "requiresIdempotencyKey")
 )
 _PROFILE = frozenset(
-    ("pool", "command", "shell", "cwd", "env", "envAllow", "secrets", "limits", "function", "defaults", "allowOptions")
+    (
+        "pool",
+        "command",
+        "shell",
+        "cwd",
+        "env",
+        "envAllow",
+        "secrets",
+        "limits",
+        "function",
+        "defaults",
+        "allowOptions",
+        "source",
+    )
 )
 _POLICY: Mapping[str, Rule] = {
     "priority": (int, -1_000_000, 1_000_000),
@@ -84,6 +98,11 @@ def _profile_flaws(profile: Any, runtime: Any) -> Iterator[Flaw]:
         yield Flaw("/profile/pool", "must match [A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
     if runtime == "command" and not profile.get("command"):
         yield Flaw("/profile/command", "a command tool needs a command")
+    source = profile.get("source")
+    if (runtime == "script") != isinstance(source, str):
+        yield Flaw("/profile/source", "a script needs its source, and nothing else has one")
+    elif isinstance(source, str) and not 1 <= len(source.encode(errors="replace")) <= SOURCE_MAX:
+        yield Flaw("/profile/source", f"must have 1 to {SOURCE_MAX} bytes")
 
 
 def policy_flaws(policy: Any) -> Iterator[Flaw]:

@@ -124,6 +124,29 @@ class Tools:
             self._released.pop(project_id, None)
         return changes
 
+    async def withdraw(self, project_id: ProjectId, name: str, *, actor: str) -> None:
+        """Take a tool back: nothing new is started of it. Its revisions stay, and its runs go on.
+
+        Raises:
+            NotFoundError: no tool of that name in the project.
+        """
+        tool, now = await self.resolve(project_id, name), self.clock.now()
+
+        def work(desk: Desk) -> None:
+            channel = {"resource_id": tool.resource_id, "name": STABLE, "revision_id": None, "switched_at": now}
+            desk.write("switch_channel", channel)
+            audit = {
+                "at": now,
+                "actor": actor,
+                "action": "tool.withdrawn",
+                "subject": tool.resource_id,
+                "project_id": project_id,
+            }
+            desk.write("insert_audit", {**audit, "facts": json.dumps({"from": tool.revision_id, "to": None})})
+
+        await self.store.commit(work)
+        self._released.pop(project_id, None)
+
 
 def _check(definitions: Sequence[Mapping[str, Any]]) -> None:
     flaws: list[Flaw] = []

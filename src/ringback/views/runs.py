@@ -150,8 +150,9 @@ def _frozen(run: Run, facts: RunFacts) -> dict[str, Any]:
 
 
 def profile_shown(profile: Mapping[str, Any]) -> dict[str, Any]:
-    """A profile with the names of its environment; the values are the operator's."""
-    return {**profile, "env": sorted(profile["env"])} if "env" in profile else dict(profile)
+    """A profile with the names of its environment; the values are the operator's. A script's source has a route of its own."""
+    body = {name: value for name, value in profile.items() if name != "source"}
+    return {**body, "env": sorted(body["env"])} if "env" in body else body
 
 
 def _attempt(attempt: Attempt) -> dict[str, Any]:

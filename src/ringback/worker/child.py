@@ -87,8 +87,8 @@ def _flush(stream: TextIO) -> None:
         return
 
 
-def main() -> int:
-    """Load, then serve until the worker says to leave."""
+def main(load: Callable[[str], App] = load) -> int:
+    """Load, then serve until the worker says to leave; `load` makes the application out of the target."""
     target = sys.argv[1]
     del sys.argv[1:]
     line = Line(socket.socket(fileno=int(os.environ.pop(CONTROL_VARIABLE))))

@@ -19,6 +19,7 @@ from ringback.worker.assignment import Runtime
 from ringback.worker.life import Life, Signals, StartupError
 from ringback.worker.processes.guardian import Guardian
 from ringback.worker.runtimes.command import CommandRuntime
+from ringback.worker.runtimes.script import ScriptRuntime
 from ringback.worker.settings import TOKEN_VARIABLES, WorkerSettings, read_settings
 
 
@@ -56,6 +57,7 @@ async def _run(settings: WorkerSettings) -> int:
         stack.push_async_callback(guardian.aclose)
         signals = Signals()
         runtimes: list[Runtime] = [CommandRuntime(guardian, secret_values=(settings.token,))]
+        runtimes.append(ScriptRuntime(guardian, secret_values=(settings.token,)))
         definitions: list[dict[str, Any]] = []
         if settings.app is not None:
             functions, definitions = await _functions(settings, settings.app, guardian)

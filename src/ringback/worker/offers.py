@@ -1,13 +1,15 @@
 """What a worker says that it can do: the lanes from which it takes work, and its capabilities.
 
-A lane is `POOL/NEED`. Commands need `command`; a function needs `function:NAME`, so a worker without that very function
-never gets its runs (O77). The definitions come from the application in a child interpreter; nothing of it is imported.
+A lane is `POOL/NEED`. Commands need `command`, scripts `script`; a function needs `function:NAME`, so a worker without that
+very function never gets its runs (O77). The definitions come from the application in a child interpreter; nothing of it is
+imported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 COMMAND_NEED: Final = "command"
+SCRIPT_NEED: Final = "script"
 _NATIVE: Final = (
     "input.receive",
     "output.publish",
@@ -22,8 +24,8 @@ _UNSUPPORTED: Final = ("interaction.request", "kv.read", "kv.write")
 
 
 def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lanes, sorted: every pool with `command` and with each function."""
-    needs = [COMMAND_NEED, *(f"function:{definition['name']}" for definition in definitions)]
+    """The lanes, sorted: every pool with `command`, `script` and each function."""
+    needs = [COMMAND_NEED, SCRIPT_NEED, *(f"function:{definition['name']}" for definition in definitions)]
     return sorted({f"{pool}/{need}" for pool in pools for need in needs})
 
 

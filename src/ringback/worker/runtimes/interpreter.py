@@ -69,7 +69,14 @@ class Interpreter:
 
     @classmethod
     async def start(
-        cls, guardian: Guardian, argv: Sequence[str], *, env: Mapping[str, str], cwd: str, within_s: float
+        cls,
+        guardian: Guardian,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str],
+        cwd: str,
+        within_s: float,
+        limits: Mapping[str, int] | None = None,
     ) -> "Interpreter":
         """Start a process and wait until it has loaded the application.
 
@@ -77,7 +84,7 @@ class Interpreter:
             LoadError: the application can't be loaded, or not in time.
             SpawnError, GuardianLostError: there is no process.
         """
-        child = await guardian.spawn(argv, env=env, cwd=cwd, control=True)
+        child = await guardian.spawn(argv, env=env, cwd=cwd, limits=limits, control=True)
         assert child.control is not None  # asked for
         interpreter = cls(child, child.control)
         is_loaded = False

@@ -1,0 +1,66 @@
+"""What scripts and their tests look like on the wire: request bodies, and answers for the OpenAPI document."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Required, TypedDict
+
+import msgspec
+
+from ringback.services.scripts import MEMORY_DEFAULT_BYTES, TIMEOUT_DEFAULT_S
+
+MEMORY_LEAST_BYTES = 128 << 20  # with less, no interpreter starts
+
+
+class ScriptRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A script to keep. `main(args)` or `main(ctx, args)` in it is called, and returns the output."""
+
+    source: str
+    description: str = ""
+    input_schema: dict[str, Any] | None = None
+    timeout_seconds: float = TIMEOUT_DEFAULT_S
+    memory_bytes: Annotated[int, msgspec.Meta(ge=MEMORY_LEAST_BYTES, le=1 << 46)] = MEMORY_DEFAULT_BYTES
+    cpu_seconds: Annotated[int, msgspec.Meta(ge=1, le=1 << 31)] | None = None
+    pool: str = "default"
+
+
+class TestRunRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """A test of a script. `args` null is `args` left out, which is `{}`."""
+
+    __test__ = False
+
+    args: dict[str, Any] | None = None
+    detached: bool | None = False
+
+
+class Script(TypedDict, total=False):
+    name: Required[str]
+    revision_id: Required[str]
+    description: Required[str]
+    input_schema: Required[dict[str, Any]]
+    pool: Required[str]
+    timeout_seconds: float
+    memory_bytes: int
+    cpu_seconds: int
+    source: str
+
+
+class ScriptList(TypedDict):
+    items: list[Script]
+
+
+class ScriptRevision(TypedDict):
+    revision_id: str
+    created_at: str
+    current: bool
+
+
+class ScriptRevisionList(TypedDict):
+    items: list[ScriptRevision]
+
+
+class DetachedRun(TypedDict):
+    """A run that goes on; `Location` is where to read it."""
+
+    run_id: str
+    request_id: str
+    status: Literal["queued"]
