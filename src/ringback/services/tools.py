@@ -135,14 +135,11 @@ class Tools:
         def work(desk: Desk) -> None:
             channel = {"resource_id": tool.resource_id, "name": STABLE, "revision_id": None, "switched_at": now}
             desk.write("switch_channel", channel)
-            audit = {
-                "at": now,
-                "actor": actor,
-                "action": "tool.withdrawn",
-                "subject": tool.resource_id,
-                "project_id": project_id,
-            }
-            desk.write("insert_audit", {**audit, "facts": json.dumps({"from": tool.revision_id, "to": None})})
+            facts = {"from": tool.revision_id, "to": None}
+            deed = Deed(
+                actor=actor, action="tool.withdrawn", subject=tool.resource_id, project_id=project_id, facts=facts
+            )
+            record(desk, deed)
 
         await self.store.commit(work)
         self._released.pop(project_id, None)
