@@ -33,7 +33,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "up": Entry("up", "up", "Start a server and a local worker."),
         "down": Entry("down", "down", "Stop the server that runs on the data folder."),
         "worker": Entry("worker", "worker", "Run a worker that takes work from a server.", forwards=True),
-        "token": Entry("token", "token", "Print the local owner's token."),
+        "token": Entry("token", "app", "Print the local owner's token, or make, list and revoke tokens."),
         "doctor": Entry("doctor", "doctor", "Check this installation and say how to mend it."),
         "db": Entry("db", "app", "Back up, check, migrate and tidy the ledger."),
     },
@@ -54,6 +54,11 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "inbox": Entry("inbox", "inbox", "Print what you were not told yet about jobs that you started."),
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
+    },
+    "Access": {
+        "project": Entry("project", "app", "Make and list projects."),
+        "member": Entry("member", "app", "Add, list and remove a project's members."),
+        "audit": Entry("audit", "audit", "List who changed what, newest first."),
     },
     "Workers and queues": {
         "workers": Entry("workers", "workers", "List the attached workers."),

@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ringback.client import operations, requests, streams
+from ringback.client.access import AsyncAccess
 from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.blocking import NO_SERVER, link_to
 from ringback.client.errors import UnreachableError
@@ -155,6 +156,11 @@ class AsyncRingback:
     async def resume(self, pool: str) -> Mapping[str, Any]:
         """Hand out work of this pool again."""
         return await self.driver.run(operations.switch_queue(self.link, pool, "resume"))
+
+    @property
+    def access(self) -> AsyncAccess:
+        """Projects, members, tokens and the audit log."""
+        return AsyncAccess(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:

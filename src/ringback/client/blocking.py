@@ -8,6 +8,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from ringback.client import operations, requests, streams
+from ringback.client.access import Access
 from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
 from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
@@ -159,6 +160,11 @@ class Ringback:
     def resume(self, pool: str) -> Mapping[str, Any]:
         """Hand out work of this pool again."""
         return self.driver.run(operations.switch_queue(self.link, pool, "resume"))
+
+    @property
+    def access(self) -> Access:
+        """Projects, members, tokens and the audit log."""
+        return Access(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:

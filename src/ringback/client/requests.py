@@ -144,6 +144,22 @@ def acknowledge(link: Link, *, items: Sequence[str], runs: Sequence[str]) -> Req
     return _post(link, "/v1/inbox/ack", {"items": list(items), "runs": list(runs)}, {})
 
 
+def make(link: Link, path: str, body: Mapping[str, Any]) -> Request:
+    """`POST` of a new object."""
+    return _post(link, path, body, {})
+
+
+def put(link: Link, what: str, name: str, body: Mapping[str, Any]) -> Request:
+    """`PUT /v1/{what}/{name}`."""
+    headers = link.headers() | {"Content-Type": "application/json"}
+    return Request("PUT", f"/v1/{what}/{_segment(name)}", headers=headers, body=_json(body))
+
+
+def delete(link: Link, what: str, name: str) -> Request:
+    """`DELETE /v1/{what}/{name}`."""
+    return Request("DELETE", f"/v1/{what}/{_segment(name)}", headers=link.headers())
+
+
 def backup(link: Link, target: str) -> Request:
     """`POST /v1/admin/backup`; `target` is a path on the server's machine."""
     return _post(link, "/v1/admin/backup", {"path": target}, {})
