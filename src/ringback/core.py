@@ -17,12 +17,14 @@ from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.audit import Audit
+from ringback.services.capabilities import Capabilities
 from ringback.services.directory import Directory
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
 from ringback.services.inbox import Inbox
 from ringback.services.limits import RateLimits
 from ringback.services.outputs import Outputs
+from ringback.services.published import Published
 from ringback.services.queues import Queues
 from ringback.services.results import Results
 from ringback.services.runs import Runs
@@ -60,6 +62,8 @@ class Core:
     tools: Tools
     starting: Starting
     scripts: Scripts
+    published: Published
+    capabilities: Capabilities
     runs: Runs
     results: Results
     outputs: Outputs
@@ -131,6 +135,8 @@ def assemble(
         tools=tools,
         starting=starting,
         scripts=Scripts(store=store, tools=tools, starting=starting),
+        published=Published(store=store, tools=tools),
+        capabilities=Capabilities(store=store, clock=clock, ids=ids, pepper=pepper),
         runs=Runs(store=store, bells=bells, queues=queues),
         results=Results(store=store),
         outputs=Outputs(store=store),

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from ringback.api import (
     async_runs,
     audit,
+    capabilities,
     health,
     inbox,
     jobs,
@@ -25,6 +26,7 @@ from ringback.api import (
     openapi,
     operations,
     projects,
+    published,
     run_batches,
     run_events,
     run_output,
@@ -63,6 +65,8 @@ def endpoints() -> list[Endpoint]:
         *run_output.ENDPOINTS,
         *async_runs.ENDPOINTS,
         *scripts.ENDPOINTS,
+        *published.ENDPOINTS,
+        *capabilities.ENDPOINTS,
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
@@ -88,11 +92,16 @@ class _Paths:
 
     def __init__(self, by_path: Mapping[str, _Methods], nowhere: _Nowhere) -> None:
         self._plain = {path: methods for path, methods in by_path.items() if "{" not in path}
-        routes = [Route(path, methods) for path, methods in by_path.items() if "{" in path]
+        routes = [Route(_pattern(path), methods) for path, methods in by_path.items() if "{" in path]
         self._others = Router(routes, redirect_slashes=False, default=nowhere)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await (self._plain.get(scope["path"]) or self._others)(scope, receive, send)
+
+
+def _pattern(path: str) -> str:
+    """The path for the router: a last placeholder that is called `path` takes slashes, too."""
+    return path.replace("/{path}", "/{path:path}")
 
 
 @dataclass(frozen=True, slots=True)

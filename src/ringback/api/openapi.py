@@ -56,7 +56,7 @@ def _kinds(endpoints: Sequence[Endpoint]) -> list[Any]:
 def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     where = endpoint.handler.__module__.rpartition(".")[2]
     body: dict[str, Any] = {
-        "operationId": f"{where}_{endpoint.handler.__name__}",
+        "operationId": "_".join((where, endpoint.handler.__name__, *_which(endpoint))),
         "tags": [where],
         "summary": endpoint.summary,
         "description": (endpoint.handler.__doc__ or "").strip(),
@@ -75,6 +75,11 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     else:
         body["x-scope"] = endpoint.scope
     return body
+
+
+def _which(endpoint: Endpoint) -> tuple[str, ...]:
+    """What tells operations apart that one handler answers: a published endpoint takes every method."""
+    return (endpoint.method.lower(),) if endpoint.path.startswith("/x/") else ()
 
 
 def _answer(kind: Any, status: int, schemas: Schemas) -> dict[str, Any]:

@@ -64,3 +64,51 @@ class DetachedRun(TypedDict):
     run_id: str
     request_id: str
     status: Literal["queued"]
+
+
+class EndpointRequest(msgspec.Struct, forbid_unknown_fields=True):
+    """What a path is to start: a tool or a script, by name."""
+
+    target: str
+
+
+class PublishedEndpoint(TypedDict):
+    path: str
+    target: str
+    url: str
+    published_by: str
+    published_at: str
+
+
+class PublishedEndpointList(TypedDict):
+    items: list[PublishedEndpoint]
+
+
+class AcceptedRequest(TypedDict):
+    """A request that goes on without its caller; `token` reads the run at `Location`, and is shown once."""
+
+    run_id: str
+    request_id: str
+    status: Literal["queued"]
+    token: str
+    expires_at: str
+
+
+class CapabilityRequest(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """How long the token opens the run, in seconds; a day if not given."""
+
+    expires_in_s: Annotated[int, msgspec.Meta(ge=1, le=30 * 86_400)] = 86_400
+
+
+class CapabilityToken(TypedDict, total=False):
+    tokenId: Required[str]
+    expiresAt: Required[str]
+    token: str
+    url: str
+    issuedBy: str
+    createdAt: str
+    revokedAt: str
+
+
+class CapabilityTokenList(TypedDict):
+    items: list[CapabilityToken]

@@ -39,6 +39,7 @@ PARTS = (
     "checkpoints",
     "interactions",
     "inbox",
+    "capability_tokens",
     "idempotency_keys",
     "run_links",
     "runs",

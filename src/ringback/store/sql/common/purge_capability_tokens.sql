@@ -1,0 +1,3 @@
+-- Retention: a run goes whole.
+DELETE FROM capability_tokens
+WHERE run_id = :run_id
