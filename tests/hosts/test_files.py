@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from hypothesis import given, strategies as st
 
 from ringback.hosts import jsonc
@@ -101,32 +100,43 @@ def test_toml_that_cannot_be_changed_safely_is_refused(text: str) -> None:
         put_toml(text, ["mcp_servers", "ringback"], {"command": "y"})
 
 
-YAML = """GOOSE_PROVIDER: x # mine
-extensions:
-    developer:
-        enabled: true
-        name: developer
-    ringback:
-        cmd: old
-GOOSE_MODEL: y
+ENTRY = """  ringback:
+    enabled: true
+    args: ["mcp", "--data", "/a: b"]
 """
 
 
 @pytest.mark.parametrize(
-    "text", ["", "a: 1\n", "extensions: {}\nb: 1\n", "extensions:\n", YAML, YAML.replace("    ", "  ")]
+    ("before", "after"),
+    [
+        ("", f"extensions:\n{ENTRY}"),
+        ("a: 1\n", f"a: 1\nextensions:\n{ENTRY}"),
+        ("extensions: {}\nb: 1\n", f"extensions:\n{ENTRY}b: 1\n"),
+        ("extensions:\n", f"extensions:\n{ENTRY}"),
+        (
+            "a: x # mine\nextensions: # all\n  # one\n  dev:\n    b: 1\n\nc: 2\n",
+            f"a: x # mine\nextensions: # all\n  # one\n  dev:\n    b: 1\n{ENTRY}c: 2\n",
+        ),
+        (
+            "extensions:\n  ringback:\n    cmd: old\n  dev:\n    b: 1\n",
+            f"extensions:\n  dev:\n    b: 1\n{ENTRY}",
+        ),
+        (
+            'extensions:\n    dev:\n        b: 1\n    "ringback":\n        cmd: old\n',
+            "extensions:\n    dev:\n        b: 1\n"
+            + ENTRY.replace("    ", "      ").replace("  ringback", "    ringback"),
+        ),
+    ],
 )
-def test_a_yaml_entry_is_put_into_its_block(text: str) -> None:
-    value = {"enabled": True, "cmd": "ringback", "args": ["mcp", "--data", "/a: b"], "timeout": 300}
-    changed = put_yaml(text, "extensions", "ringback", value)
-    before, after = yaml.safe_load(text) or {}, yaml.safe_load(changed)
-    assert after["extensions"].pop("ringback") == value
-    (before.get("extensions") or {}).pop("ringback", None)
-    assert after == {**before, "extensions": before.get("extensions") or {}}
+def test_a_yaml_entry_is_put_into_its_block(before: str, after: str) -> None:
+    value = {"enabled": True, "args": ["mcp", "--data", "/a: b"]}
+    changed = put_yaml(before, "extensions", "ringback", value)
+    assert changed == after
     assert put_yaml(changed, "extensions", "ringback", value) == changed
 
 
-@pytest.mark.parametrize("text", ["extensions: {a: 1}\n", "extensions:\n- a\n"])
-def test_yaml_in_another_form_is_refused_or_kept(text: str) -> None:
+@pytest.mark.parametrize("text", ["extensions: {a: 1}\n", "extensions:\n- a\n", "extensions:\n\ta: 1\n"])
+def test_yaml_in_another_form_is_refused(text: str) -> None:
     with pytest.raises(HostFileError):
         put_yaml(text, "extensions", "ringback", {"a": 1})
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 import typer
-import yaml
 from typer.testing import CliRunner, Result
 
 from ringback.cli.mcp_install import HostName, install
@@ -37,7 +36,7 @@ def written(tmp_path: Path) -> dict[str, Any]:
     """Every file below, as a value."""
     found = {}
     for path in sorted(each for each in tmp_path.rglob("*") if each.is_file()):
-        read = {".toml": tomllib.loads, ".yaml": yaml.safe_load}.get(path.suffix, jsonc.read)
+        read = tomllib.loads if path.suffix == ".toml" else jsonc.read
         found[str(path.relative_to(tmp_path))] = read(path.read_text())
     return found
 
@@ -106,7 +105,6 @@ def test_a_project_gets_server_and_hooks(host: str, tmp_path: Path) -> None:
         ("cursor", ".cursor/mcp.json", ["mcpServers"]),
         ("gemini", ".gemini/settings.json", ["mcpServers"]),
         ("opencode", ".config/opencode/opencode.json", ["mcp"]),
-        ("goose", ".config/goose/config.yaml", ["extensions"]),
     ],
 )
 def test_a_person_gets_it_everywhere(host: str, place: str, members: list[str], tmp_path: Path) -> None:
@@ -114,10 +112,18 @@ def test_a_person_gets_it_everywhere(host: str, place: str, members: list[str], 
     assert done.exit_code == 0, done.output
     ((path, found),) = written(tmp_path).items()
     entry = found[members[0]]["ringback"]
-    command = entry.get("cmd") or entry["command"]
+    command = entry["command"]
     program = command if isinstance(command, str) else command[0]
     assert (path, Path(program).name) == (f"home/{place}", "ringback")
     assert "mcp" in (entry.get("args") or command)
+
+
+def test_goose_gets_an_extension(tmp_path: Path) -> None:
+    assert run("goose").exit_code == 0
+    lines = (tmp_path / "home" / ".config" / "goose" / "config.yaml").read_text().splitlines()
+    assert lines[:5] == ["extensions:", "  ringback:", "    enabled: true", '    type: "stdio"', '    name: "ringback"']
+    assert lines[6].startswith("    cmd: ")
+    assert lines[7:] == ['    args: ["mcp"]', "    timeout: 300"]
 
 
 def test_vscode_has_a_place_for_each_person(tmp_path: Path) -> None:
