@@ -202,3 +202,26 @@ async def test_who_asks_too_often_is_told_when_to_come_back(door: Door) -> None:
     assert (*statuses, answer.status_code) == (200, 200, 429)
     assert (answer.json()["code"], answer.json()["retryable"]) == ("rate_limited", True)
     assert int(answer.headers["retry-after"]) > 900
+
+
+async def test_an_open_stream_ends_with_its_token_or_role(door: Door) -> None:
+    """O69: nothing that happens after the revocation, or after the end of a membership, is told."""
+    owner = await user(door, "olga", {"default": "owner"})
+    bob = await user(door, "bob", {"default": "viewer"})
+    fresh, made = await make_token(door, owner, project="default")
+    run_id = await door.start()
+
+    async def revoke() -> None:
+        assert (await door.client.delete(f"/v1/tokens/{made['tokenId']}", headers=owner)).status_code == 200
+
+    async def remove() -> None:
+        assert (await door.client.delete("/v1/members/bob", headers=owner)).status_code == 204
+
+    for headers, end in ((fresh, revoke), (bob, remove)):
+        async with asyncio.timeout(60), door.stream(f"/v1/runs/{run_id}/events", **headers) as messages:
+            seen = [await anext(messages)]
+            await end()
+            await door.client.post(f"/v1/runs/{run_id}/cancel")
+            seen += [message async for message in messages]
+        assert [each for each in seen if each.is_final] == []
+        run_id = await door.start()

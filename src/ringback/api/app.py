@@ -171,6 +171,7 @@ class _Door:
         if not isinstance(reply, Stream):
             await reply(scope, receive, send)
             return
+        reply.end_unless(lambda: self._is_still_allowed(scope))
         with self._front.meters.streams.track_inprogress():
             await reply(scope, receive, send)
 
@@ -202,13 +203,28 @@ class _Door:
         if self._endpoint.scope is None:
             return NOBODY, NOWHERE
         principal = await self._core.access.authenticate(_bearer(scope["headers"]))
+        return principal, self._decide(principal, self._endpoint.scope, scope, headers)
+
+    def _decide(self, principal: Principal, needed: str, scope: Scope, headers: Mapping[bytes, bytes]) -> Project:
+        access = self._core.access
         if self._endpoint.is_platform:
-            self._core.access.administer(principal, self._endpoint.scope)
-            return principal, NOWHERE
+            access.administer(principal, needed)
+            return NOWHERE
         if not self._endpoint.has_project:
-            self._core.access.allow(principal, self._endpoint.scope)
-            return principal, NOWHERE
-        return principal, self._core.access.authorize(principal, self._endpoint.scope, self._slug(scope, headers))
+            access.allow(principal, needed)
+            return NOWHERE
+        return access.authorize(principal, needed, self._slug(scope, headers))
+
+    async def _is_still_allowed(self, scope: Scope) -> bool:
+        """Whether a stream that was allowed when it began may go on."""
+        if self._endpoint.scope is None:
+            return True
+        try:
+            principal = await self._core.access.identify(_bearer(scope["headers"]))
+            self._decide(principal, self._endpoint.scope, scope, dict(scope["headers"]))
+        except RingbackError:
+            return False
+        return True
 
     def _slug(self, scope: Scope, headers: Mapping[bytes, bytes]) -> str | None:
         """The project that the request names, in its path or in a header."""

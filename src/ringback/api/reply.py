@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from contextlib import aclosing
 from typing import Any
 
@@ -55,6 +55,11 @@ class Stream(Reply):
         del self.headers[0]  # no length is known, unless `headers` say it
         self.pieces = pieces
 
+    def end_unless(self, is_allowed: Callable[[], Awaitable[bool]]) -> None:
+        """Ask before each piece, and end without it on a no. An answer of a promised length is let go on to its end."""
+        if all(name != b"content-length" for name, _ in self.headers):
+            self.pieces = _while_allowed(self.pieces, is_allowed)
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         writing = asyncio.current_task()
         gone = asyncio.ensure_future(_disconnect(receive))
@@ -74,6 +79,16 @@ class Stream(Reply):
                 async for piece in self.pieces:
                     await send({"type": "http.response.body", "body": piece, "more_body": True})
             await send({"type": "http.response.body", "body": b""})
+
+
+async def _while_allowed(
+    pieces: AsyncGenerator[bytes], is_allowed: Callable[[], Awaitable[bool]]
+) -> AsyncGenerator[bytes]:
+    async with aclosing(pieces):
+        async for piece in pieces:
+            if not await is_allowed():
+                return
+            yield piece
 
 
 async def _disconnect(receive: Receive) -> None:

@@ -135,12 +135,8 @@ class Access:
             UnauthenticatedError: there is none, for whatever reason.
             RateLimitedError: it asks too often. Workers may ask as often as they like.
         """
-        if token is None or not token.startswith(PREFIX) or len(token) > 200:
-            raise UnauthenticatedError
-        digest, now = self.digest(token), self.clock.now()
-        principal, expires_at, used_at = self._known.get(digest) or await self._look_up(digest)
-        if expires_at is not None and expires_at <= now:
-            raise UnauthenticatedError
+        digest, (principal, expires_at, used_at) = await self._recognise(token)
+        now = self.clock.now()
         if principal.scopes != WORKER_SCOPES:
             self.limits.take(principal.token_id, now)
         if now - used_at > MINUTE:
@@ -149,6 +145,25 @@ class Access:
             with suppress(StoreUnavailableError):  # who can read while the disk is full may do so
                 await self.store.commit(lambda desk: desk.write("touch_token", values))
         return principal
+
+    async def identify(self, token: str | None) -> Principal:
+        """The caller behind a token that was let in before, if it still is: not counted, and not noted as a use.
+
+        Raises:
+            UnauthenticatedError: it has expired or was revoked.
+        """
+        _, (principal, _, _) = await self._recognise(token)
+        return principal
+
+    async def _recognise(self, token: str | None) -> tuple[str, tuple[Principal, Moment | None, Moment]]:
+        if token is None or not token.startswith(PREFIX) or len(token) > 200:
+            raise UnauthenticatedError
+        digest = self.digest(token)
+        found = self._known.get(digest) or await self._look_up(digest)
+        expires_at = found[1]
+        if expires_at is not None and expires_at <= self.clock.now():
+            raise UnauthenticatedError
+        return digest, found
 
     async def _look_up(self, digest: str) -> tuple[Principal, Moment | None, Moment]:
         rows = await self.store.reads.rows("token_by_digest", {"digest": digest})
