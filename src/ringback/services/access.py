@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field
 
@@ -73,6 +73,7 @@ class Access:
     pepper: bytes
     limits: RateLimits = field(default_factory=RateLimits)
     _projects: dict[str, Project] = field(default_factory=dict)
+    _by_id: dict[ProjectId, Project] = field(default_factory=dict)
     _roles: dict[str, dict[ProjectId, Role]] = field(default_factory=dict)
     _platform: dict[str, PlatformRole] = field(default_factory=dict)
     _known: dict[str, tuple[Principal, Moment | None, Moment]] = field(default_factory=dict)
@@ -246,18 +247,18 @@ class Access:
         return _NOTHING if role is None else SCOPES_OF[role]
 
     def _unnamed(self, principal: Principal) -> Project:
-        bound = principal.project_id
-        possible = [
-            each
-            for each in self._projects.values()
-            if each.project_id == bound or (bound is None and self.role_in(principal, each.project_id))
-        ]
+        """The token's project, else the only one of its user, else (a token of the installation) the only one there is."""
+        possible: Collection[ProjectId] = self._by_id
+        if principal.project_id is not None:
+            possible = (principal.project_id,)
+        elif principal.user_id is not None:
+            possible = self._roles.get(principal.user_id, ())
         if len(possible) != 1:
             raise ProjectRequiredError
-        return possible[0]
+        return self._by_id[next(iter(possible))]
 
     def project(self, project_id: ProjectId) -> Project:
-        return next(each for each in self._projects.values() if each.project_id == project_id)
+        return self._by_id[project_id]
 
     def has_project(self, slug: str) -> bool:
         return slug in self._projects
@@ -265,7 +266,7 @@ class Access:
     # --- what `Directory` and `Tokens` made durable
 
     def know_project(self, project: Project) -> None:
-        self._projects[project.slug] = project
+        self._projects[project.slug] = self._by_id[project.project_id] = project
 
     def know_role(self, project_id: ProjectId, user_id: str, role: Role | None) -> None:
         if role is None:
