@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ringback.client import AsyncRingback as AsyncRingback, Ringback as Ringback
     from ringback.worker.app import App as App, Retry as Retry
+    from ringback.worker.asking import Reply as Reply
     from ringback.worker.context import Context as Context
-    from ringback.worker.signals import Cancelled as Cancelled, ChildRefusedError as ChildRefusedError, Fail as Fail
+    from ringback.worker.signals import (
+        Cancelled as Cancelled,
+        ChildRefusedError as ChildRefusedError,
+        Fail as Fail,
+        QuestionRefusedError as QuestionRefusedError,
+        UnansweredError as UnansweredError,
+    )
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,8 +27,11 @@ __all__ = [
     "ChildRefusedError",
     "Context",
     "Fail",
+    "QuestionRefusedError",
+    "Reply",
     "Retry",
     "Ringback",
+    "UnansweredError",
     "__version__",
 ]
 
@@ -34,6 +44,9 @@ _HOMES = {
     "Cancelled": "ringback.worker.signals",
     "ChildRefusedError": "ringback.worker.signals",
     "Fail": "ringback.worker.signals",
+    "QuestionRefusedError": "ringback.worker.signals",
+    "Reply": "ringback.worker.asking",
+    "UnansweredError": "ringback.worker.signals",
 }
 
 

@@ -22,6 +22,7 @@ from ringback.services.directory import Directory
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
 from ringback.services.inbox import Inbox
+from ringback.services.interactions import Interactions
 from ringback.services.limits import RateLimits
 from ringback.services.outputs import Outputs
 from ringback.services.published import Published
@@ -71,6 +72,7 @@ class Core:
     inbox: Inbox
     queues: Queues
     workers: Workers
+    interactions: Interactions
 
     async def start(self) -> None:
         await self.access.install()
@@ -110,6 +112,8 @@ def assemble(
     tools = Tools(store=store, clock=clock, ids=ids)
     starting = Starting(store=store, tools=tools, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
+    interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
+    engine.others.append(interactions.run)
     workers = Workers(
         store=store,
         clock=clock,
@@ -119,6 +123,7 @@ def assemble(
         handing_out=HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims),
         sweeper=sweeper,
         starting=starting,
+        interactions=interactions,
         tools=tools,
         lease=options.lease,
         beat_every=options.beat_every,
@@ -137,11 +142,12 @@ def assemble(
         scripts=Scripts(store=store, tools=tools, starting=starting),
         published=Published(store=store, tools=tools),
         capabilities=Capabilities(store=store, clock=clock, ids=ids, pepper=pepper),
-        runs=Runs(store=store, bells=bells, queues=queues),
+        runs=Runs(store=store, bells=bells, queues=queues, keep=options.keep),
         results=Results(store=store),
         outputs=Outputs(store=store),
         feed=Feed(store=store, notify=notify),
         inbox=Inbox(store=store, clock=clock),
         queues=queues,
         workers=workers,
+        interactions=interactions,
     )

@@ -69,6 +69,7 @@ def _collect_rarely() -> None:
 
 async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) -> None:
     from ringback.api.app import create_app
+    from ringback.mcp.http import PATH, McpDoor
 
     clock, notify = SystemClock(), LocalNotify()
     store = SqliteStore(path, clock=clock, notify=notify)
@@ -93,10 +94,15 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
         await core.start()
         try:
             await _remember_local_tokens(core, settings.places)
-            server = _Server(core, _config(create_app(core, version=__version__), settings))
+            api = create_app(core, version=__version__)
+            mcp = McpDoor(api, core.access.owner_of)
+            server = _Server(core, _config(create_app(core, version=__version__, mounted={PATH: mcp}), settings))
             _collect_rarely()
-            with _recorded(settings, listener):
-                await server.serve(sockets=[listener])
+            try:
+                with _recorded(settings, listener):
+                    await server.serve(sockets=[listener])
+            finally:
+                await mcp.aclose()
         finally:
             await core.stop()
     finally:

@@ -28,6 +28,10 @@ from ringback.domain.errors import Flaw, RingbackError
         (errors.CancelRequestedError("r1"), "run r1 was stopped before it started"),
         (errors.SessionExpiredError("s1"), "worker session s1 is over: end its attempts and attach again"),
         (errors.NotFinishedError("r1"), "run r1 is not finished; ask again later, or with partial=true"),
+        (
+            errors.AlreadyAnsweredError("i1", "answered", {}),
+            "interaction i1 is answered: it can be answered once, while it is open",
+        ),
         (errors.JobCancelledError("r1"), "run r1 was cancelled"),
         (errors.StoreUnavailableError(), "the store is not available; nothing was saved"),
         (errors.StorageFullError(), "the disk of the data folder is full; nothing was saved"),

@@ -114,6 +114,8 @@ async def test_a_worker_that_left_gives_back_what_it_was_handed(
         with pytest.raises(asyncio.CancelledError):
             await waiting
 
+    while (await here.look(run.run_id)).ready_at is None:
+        await asyncio.sleep(0)
     (claim,) = await here.claim(await here.attach())
 
     assert claim["runId"] == run.run_id

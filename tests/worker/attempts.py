@@ -77,6 +77,9 @@ class Recorder:
     async def child(self, tool: str, arguments: Mapping[str, Any]) -> str:
         raise AssertionError("a command starts no children")
 
+    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+        raise AssertionError("a command asks nothing")
+
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))
         self.is_delivered.set()

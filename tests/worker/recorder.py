@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ringback.worker.assignment import OutputStream
-from ringback.worker.reporting import ChildRefusedError
+from ringback.worker.reporting import ChildRefusedError, QuestionRefusedError
 
 
 class Recorder:
@@ -14,6 +14,8 @@ class Recorder:
     def __init__(self) -> None:
         self.events: list[tuple[Any, ...]] = []
         self.children: list[tuple[str, Mapping[str, Any]]] = []
+        self.questions: list[Mapping[str, Any]] = []
+        self.replies: list[tuple[str, Mapping[str, Any] | None]] = []
         self._changed = asyncio.Event()
 
     async def until(self, is_there: Callable[["Recorder"], bool]) -> None:
@@ -65,6 +67,15 @@ class Recorder:
         if tool == "never answered":
             await asyncio.Event().wait()
         return f"child-{len(self.children)}"
+
+    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+        self.questions.append(question)
+        self._changed.set()
+        if question["title"] == "refused":
+            raise QuestionRefusedError("illegal_transition", "another one is open")
+        if question["title"] == "never answered":
+            await asyncio.Event().wait()
+        return self.replies.pop(0)
 
     async def cancel_delivered(self) -> None:
         self._note("cancel_delivered")

@@ -21,6 +21,7 @@ from ringback.api import (
     capabilities,
     health,
     inbox,
+    interactions,
     jobs,
     members,
     openapi,
@@ -67,6 +68,7 @@ def endpoints() -> list[Endpoint]:
         *scripts.ENDPOINTS,
         *published.ENDPOINTS,
         *capabilities.ENDPOINTS,
+        *interactions.ENDPOINTS,
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
@@ -78,20 +80,22 @@ def endpoints() -> list[Endpoint]:
     ]
 
 
-def create_app(core: Core, *, version: str) -> ASGIApp:
-    """The ASGI application over `core`."""
+def create_app(core: Core, *, version: str, mounted: Mapping[str, ASGIApp] | None = None) -> ASGIApp:
+    """The ASGI application over `core`, and other applications by their path."""
     front = _Front(core, Meters(core), openapi.document(endpoints(), version=version))
     doors: dict[str, dict[str, _Door]] = {}
     for endpoint in endpoints():
         doors.setdefault(endpoint.path, {})[endpoint.method] = _Door(front, endpoint)
-    return _Paths({path: _Methods(front, by_method) for path, by_method in doors.items()}, _Nowhere(front))
+    methods = {path: _Methods(front, by_method) for path, by_method in doors.items()}
+    return _Paths(methods, mounted or {}, _Nowhere(front))
 
 
 class _Paths:
     """All paths: those without placeholders are looked up, which is quicker than trying one route after the other."""
 
-    def __init__(self, by_path: Mapping[str, _Methods], nowhere: _Nowhere) -> None:
-        self._plain = {path: methods for path, methods in by_path.items() if "{" not in path}
+    def __init__(self, by_path: Mapping[str, _Methods], mounted: Mapping[str, ASGIApp], nowhere: _Nowhere) -> None:
+        plain = {path: methods for path, methods in by_path.items() if "{" not in path}
+        self._plain: Mapping[str, ASGIApp] = {**plain, **mounted}
         routes = [Route(_pattern(path), methods) for path, methods in by_path.items() if "{" in path]
         self._others = Router(routes, redirect_slashes=False, default=nowhere)
 

@@ -15,7 +15,7 @@ from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.run_output import end_of_long, result_page
 from ringback.api.shapes import Job, JobAccepted, JobList, JobResult
-from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError
+from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError, NotFoundError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status, job_word
 from ringback.services.start_request import StartRequest
@@ -116,7 +116,10 @@ async def show(call: Call) -> Reply:
     run, headers = await looked_at(call, call.path["job_id"])
     if unchanged(call, headers):
         return Reply(HTTPStatus.NOT_MODIFIED, headers=headers)
-    return reply_json(job_in_full(await call.core.runs.describe(run)), headers=headers)
+    details = await call.core.runs.describe(run)
+    if is_true(call.query().get("mine")) and details.facts.created_by != call.principal.owner:
+        raise NotFoundError("run", call.path["job_id"])
+    return reply_json(job_in_full(details), headers=headers)
 
 
 async def listed(call: Call) -> Reply:
@@ -203,6 +206,7 @@ ENDPOINTS = [
         handler=show,
         summary="Look at a job",
         gives={200: Job, 304: None},
+        query={"mine": "`true`: a job that somebody else started is as unknown as none."},
         headers={**_WAIT, "If-None-Match": "The ETag of a version that the caller has."},
     ),
     Endpoint(

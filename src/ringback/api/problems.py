@@ -27,6 +27,7 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.StaleFenceError: HTTPStatus.CONFLICT,
     errors.CancelRequestedError: HTTPStatus.CONFLICT,
     errors.SessionExpiredError: HTTPStatus.GONE,
+    errors.AlreadyAnsweredError: HTTPStatus.CONFLICT,
     errors.NotFinishedError: HTTPStatus.CONFLICT,
     errors.JobCancelledError: HTTPStatus.CONFLICT,
     errors.ConflictError: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -69,6 +70,8 @@ def document_of(error: errors.RingbackError, request_id: str) -> dict[str, Any]:
     document = _document(status_of(error), error.code, str(error), request_id, is_retryable=error.retryable)
     if isinstance(error, errors.InvalidInputError):
         document["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.flaws]
+    if isinstance(error, errors.AlreadyAnsweredError):
+        document |= {"interactionStatus": error.status, "response": error.response}
     return document
 
 

@@ -62,6 +62,7 @@ class Job(TypedDict, total=False):
     depends_on: list[str]
     parent_job_id: str
     request_id: str
+    expires_at: str
 
 
 class JobList(TypedDict, total=False):
@@ -259,6 +260,30 @@ class BatchResult(TypedDict):
     """An item for each run, in the order given."""
 
     items: list[BatchItem]
+
+
+class Interaction(TypedDict, total=False):
+    """A question of a run. `response` is the answer that counts."""
+
+    interactionId: Required[str]
+    runId: Required[str]
+    jobId: Required[str]
+    kind: Required[Literal["approval", "input", "auth", "confirmation"]]
+    blocking: Required[bool]
+    status: Required[Literal["open", "answered", "rejected", "expired", "withdrawn"]]
+    prompt: Required[dict[str, str]]
+    options: list[dict[str, Any]]
+    responseSchema: Any
+    respondents: list[str]
+    expiresAt: str
+    onExpiry: Literal["default", "reject", "fail"]
+    openedAt: Required[str]
+    closedAt: str
+    response: dict[str, Any]
+
+
+class InteractionList(TypedDict):
+    items: list[Interaction]
 
 
 class AsyncRun(TypedDict, total=False):

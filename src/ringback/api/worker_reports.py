@@ -18,6 +18,7 @@ from ringback.services.reports import (
     ERROR_MAX,
     MESSAGE_MAX,
     SUMMARY_MAX,
+    AskReport,
     ChildReport,
     EventsReport,
     Report,
@@ -68,6 +69,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     tool: str = ""
     arguments: dict[str, Any] = {}
     relation: str = "tool_subrun"
+    question: dict[str, Any] = {}
     outcome: AttemptOutcome | None = None
     result: Any = msgspec.UNSET
     summary: str | None = None
@@ -100,6 +102,8 @@ def report_of(wire: WireReport, index: int) -> Report:
                 arguments=wire.arguments,
                 relation=wire.relation,
             )
+        case "ask" if wire.question:
+            return AskReport(run_id=run_id, fence=wire.fence, question=wire.question)
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:

@@ -155,7 +155,8 @@ async def detach(call: Call) -> Reply:
 
 def _work(work: Work) -> dict[str, Any]:
     stops = [_stop(each) for each in work.stops]
-    return {"claims": work.claims, "cancels": stops, "leaseExpiresAt": rfc3339(work.lease_until)}
+    body = {"claims": work.claims, "cancels": stops, "leaseExpiresAt": rfc3339(work.lease_until)}
+    return {**body, "answered": list(work.answered)} if work.answered else body
 
 
 def _stop(order: StopOrder) -> dict[str, Any]:

@@ -16,6 +16,7 @@ RingbackError
 ├── StaleFenceError               the writer's attempt was superseded
 ├── CancelRequestedError          the run was stopped before it started
 ├── SessionExpiredError           the worker session is over
+├── AlreadyAnsweredError          the question is over; shows the answer that counts
 ├── NotFinishedError              no result yet
 ├── JobCancelledError             there will be no result
 ├── ConflictError                 retry: someone else was faster, nothing was saved
@@ -26,8 +27,9 @@ RingbackError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class RingbackError(Exception):
@@ -220,6 +222,19 @@ class SessionExpiredError(RingbackError):
 
     def __str__(self) -> str:
         return f"worker session {self.session_id[:80]} is over: end its attempts and attach again"
+
+
+class AlreadyAnsweredError(RingbackError):
+    """The question is over: answered, rejected, expired or withdrawn. `response` is the answer that counts, if there was one."""
+
+    code = "already_answered"
+
+    def __init__(self, interaction_id: str, status: str, response: Mapping[str, Any] | None) -> None:
+        super().__init__(interaction_id, status)
+        self.interaction_id, self.status, self.response = interaction_id, status, response
+
+    def __str__(self) -> str:
+        return f"interaction {self.interaction_id} is {self.status}: it can be answered once, while it is open"
 
 
 class NotFinishedError(RingbackError):

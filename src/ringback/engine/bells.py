@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from ringback.domain.admission import key_of
 from ringback.domain.ids import RunId, SessionId
 from ringback.domain.moments import Moment
+from ringback.domain.runs import Run
 from ringback.domain.sessions import Session
 from ringback.engine.hands import Hands
 from ringback.ports.notify import Notify
@@ -22,10 +23,11 @@ Watcher = Callable[[Change], None]
 
 @dataclass(slots=True)
 class SessionBell:
-    """A worker session; `stops` are runs that it holds and that were asked to stop."""
+    """A worker session; `stops` are runs that it holds and that were asked to stop, `answered` those with news of a question."""
 
     session: Session
     stops: set[RunId] = field(default_factory=set)
+    answered: set[RunId] = field(default_factory=set)
 
 
 @dataclass(slots=True)
@@ -61,6 +63,13 @@ class Bells:
 
     def known(self, session_id: SessionId) -> SessionBell | None:
         return self._sessions.get(session_id)
+
+    def answered(self, run: Run) -> None:
+        """A question of the run is over: its worker should look."""
+        bell = None if run.attempt is None else self._sessions.get(run.attempt.session_id)
+        if bell is not None:
+            bell.answered.add(run.run_id)
+            self.hands.ring_session(bell.session.session_id)
 
     def forget(self, session_id: SessionId) -> None:
         if self._sessions.pop(session_id, None):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Any
 
 from ringback.domain.moments import Micros
 from ringback.engine.bells import Bells
@@ -29,6 +30,7 @@ class Engine:
     outbox: Outbox
     retention: Retention
     lease: Micros
+    others: list[Callable[[], Coroutine[Any, Any, None]]] = field(default_factory=list)
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
     _unlisten: Callable[[], None] | None = None
 
@@ -38,7 +40,7 @@ class Engine:
         await self.store.commit(lambda desk: desk.write("extend_leases", values))
         self.bells.timer_set = self.timers.expect
         self._unlisten = self.bells.start()
-        loops = (self.sweeper.run, self.timers.run, self.outbox.run, self.retention.run)
+        loops = (self.sweeper.run, self.timers.run, self.outbox.run, self.retention.run, *self.others)
         self._tasks = [asyncio.create_task(loop(), name=loop.__qualname__) for loop in loops]
 
     async def stop(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from ringback.domain.errors import RingbackError, SessionExpiredError
@@ -38,11 +38,12 @@ class StopOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a session gets in an answer: new assignments (public JSON shape), stops, and its lease."""
+    """What a session gets in an answer: new assignments (public JSON shape), stops, its lease, runs with news of a question."""
 
     claims: list[dict[str, Any]]
     stops: list[StopOrder]
     lease_until: Moment
+    answered: tuple[RunId, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +56,7 @@ class HandingOut:
     bells: Bells
     claims: Claims
     _is_closing: bool = False
+    _returning: set[asyncio.Future[None]] = field(default_factory=set)
 
     def close(self) -> None:
         """Let every claim that waits go home empty: the process is going down."""
@@ -74,9 +76,14 @@ class HandingOut:
                 return await asyncio.shield(claiming)
             except asyncio.CancelledError:
                 hand.withdraw()
-                with suppress(RingbackError):
-                    await self.take_back(session, await claiming)
+                returning = asyncio.ensure_future(self._return(session, claiming))
+                self._returning.add(returning)
+                returning.add_done_callback(self._returning.discard)
                 raise
+
+    async def _return(self, session: Session, claiming: asyncio.Future[Work]) -> None:
+        with suppress(RingbackError):
+            await self.take_back(session, await claiming)
 
     async def _claim(self, hand: Hand, give_up: float) -> Work:
         session, loop = hand.session, asyncio.get_running_loop()
@@ -84,7 +91,7 @@ class HandingOut:
             hand.rung.clear()
             work = await self.take(session, slots=hand.slots)
             left = give_up - loop.time()
-            if work.claims or work.stops or left <= 0 or self._is_closing or hand.is_withdrawn:
+            if work.claims or work.stops or work.answered or left <= 0 or self._is_closing or hand.is_withdrawn:
                 return work
             with hand.open():
                 await ring_within(hand.rung, left)
@@ -106,7 +113,16 @@ class HandingOut:
         for run, claim in zip(runs, claims, strict=True):
             if run.attempts_done and (checkpoint := await self.store.reads.checkpoint(run.run_id)) is not None:
                 claim["checkpoint"] = checkpoint
-        return Work(claims=claims, stops=await self._stops(session), lease_until=session.lease_until)
+        stops = await self._stops(session)
+        return Work(claims=claims, stops=stops, lease_until=session.lease_until, answered=self._answered(session))
+
+    def _answered(self, session: Session) -> tuple[RunId, ...]:
+        """Runs of the session with news of a question. Lost news is no loss: workers look by themselves now and then."""
+        bell = self.bells.bell_of(session)
+        if not bell.answered:
+            return ()
+        names, bell.answered = bell.answered, set()
+        return tuple(sorted(names))
 
     async def _stops(self, session: Session) -> list[StopOrder]:
         bell = self.bells.bell_of(session)

@@ -59,6 +59,15 @@ class ChildReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class AskReport:
+    """The attempt asks people something, or how that stands. The question's key makes repeated reports one question."""
+
+    run_id: RunId
+    fence: int
+    question: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleReport:
     """How the attempt ended."""
 
@@ -76,7 +85,7 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Report: TypeAlias = Decided | ChildReport
+Report: TypeAlias = Decided | ChildReport | AskReport
 
 
 def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:

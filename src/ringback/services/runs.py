@@ -10,8 +10,9 @@ from typing import Any
 from ringback.domain.admission import key_of, offer_of, pool_of
 from ringback.domain.errors import InvalidCursorError, NotFoundError
 from ringback.domain.events import StoredEvent
+from ringback.domain.idempotency import KEPT_AFTER_END
 from ringback.domain.ids import ProjectId, RunId, run_id_of
-from ringback.domain.moments import rfc3339
+from ringback.domain.moments import Micros, Moment, rfc3339
 from ringback.domain.runs import Attempt, Cancel, EndedAttempt, Run, RunFacts
 from ringback.domain.states import Status
 from ringback.engine.apply import apply
@@ -33,6 +34,7 @@ class Details:
     facts: RunFacts
     waiting_for: dict[str, Any] | None
     queue_position: int | None
+    expires_at: Moment | None = None
 
 
 @dataclass(slots=True, kw_only=True)
@@ -42,6 +44,7 @@ class Runs:
     store: Store
     bells: Bells
     queues: Queues
+    keep: Micros | None = None
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _waits: set[asyncio.Event] = field(default_factory=set)
 
@@ -70,7 +73,10 @@ class Runs:
         facts = (await self.store.reads.facts([run.run_id]))[run.run_id]
         waiting_for = await self._waiting_for(run)
         position = await self.store.reads.position_in_queue(run)
-        return Details(run=run, facts=facts, waiting_for=waiting_for, queue_position=position)
+        expires_at = (
+            None if self.keep is None or run.ended_at is None else run.ended_at + max(self.keep, KEPT_AFTER_END)
+        )
+        return Details(run=run, facts=facts, waiting_for=waiting_for, queue_position=position, expires_at=expires_at)
 
     async def _waiting_for(self, run: Run) -> dict[str, Any] | None:
         """Why it is not running, or None when it is or has ended."""

@@ -25,7 +25,8 @@ from ringback.engine.sweeper import Sweeper
 from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.store import Desk, Store
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
-from ringback.services.reports import ChildReport, Decided, Report, command_of
+from ringback.services.interactions import Interactions
+from ringback.services.reports import AskReport, ChildReport, Decided, Report, command_of
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
 from ringback.services.tools import Tools
@@ -59,6 +60,7 @@ class Workers:
     handing_out: HandingOut
     sweeper: Sweeper
     starting: Starting
+    interactions: Interactions
     tools: Tools
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
@@ -167,7 +169,7 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        ledgered = [(i, report) for i, report in enumerate(reports) if not isinstance(report, ChildReport)]
+        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, ChildReport | AskReport)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
             refusals = await self.store.commit(lambda desk: self._decide_all(desk, ledgered), runs=run_ids)
@@ -176,6 +178,8 @@ class Workers:
         for index, report in enumerate(reports):
             if isinstance(report, ChildReport):
                 answers[index] = await self._start_child(report)
+            elif isinstance(report, AskReport):
+                answers[index] = await self._ask(report)
         return answers
 
     def _decide_all(self, desk: Desk, reports: Sequence[tuple[int, Decided]]) -> list[tuple[int, RingbackError]]:
@@ -197,6 +201,14 @@ class Workers:
                     values = {"run_id": report.run_id, "fence": command.fence, "late": late}
                     desk.write("note_late_outcome", values)
         return refusals
+
+    async def _ask(self, report: AskReport) -> dict[str, Any]:
+        try:
+            asked = await self.interactions.ask(report.run_id, report.fence, report.question)
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
+        told = {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": asked.status}
+        return told if asked.response is None else {**told, "response": asked.response}
 
     async def _start_child(self, report: ChildReport) -> dict[str, Any]:
         parent = await self.store.reads.run(report.run_id)

@@ -54,6 +54,7 @@ def job_in_full(details: Details) -> dict[str, Any]:
         "depends_on": [job_id_of(each) for each in facts.depends_on] or None,
         "parent_job_id": job_id_of(facts.parent_id) if facts.parent_id else None,
         "request_id": facts.request_id,
+        "expires_at": shown(details.expires_at),
     }
     return body | {name: value for name, value in more.items() if value is not None}
 

@@ -186,6 +186,10 @@ class Reporter(Protocol):
         """Start a run below this one; returns its id."""
         ...
 
+    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+        """Ask people something; its status once that is over, and the answer."""
+        ...
+
     async def cancel_delivered(self) -> None:
         """The work was told to stop."""
         ...

@@ -1,16 +1,18 @@
 """`Context`: what a tool knows about the attempt that it is, and what it can tell the platform while it runs.
 
 One object for sync and async tools. Its methods are plain calls that cost a few microseconds; only the start of a
-child waits for an answer, so it has an async twin. In a sync tool every call raises `Cancelled` once a stop was
+child and a question wait for an answer. In a sync tool every call raises `Cancelled` once a stop was
 requested; in an async tool the next `await` raises `asyncio.CancelledError`. Deliberately absent: waiting for
 children, which would hold a slot; let them ring back.
 """
 
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .asking import Reply, question_of, reply_of
 from .jsonable import clean, to_json
 from .signals import Cancelled
 from .wire import PIECE_MAX, Checkpoint, Run
@@ -24,11 +26,12 @@ _SUMMARY_MAX = 500
 class Context:
     """The attempt, seen from inside."""
 
-    __slots__ = ("_last", "_line", "_run", "summary")
+    __slots__ = ("_asked", "_last", "_line", "_run", "summary")
 
     def __init__(self, run: Run, line: "Line") -> None:
         self._run = run
         self._line = line
+        self._asked = 0
         self._last: Any = msgspec.UNSET
         self.summary: str | None = None
         """One line for the message that the work is done; a string result is its own summary."""
@@ -130,6 +133,67 @@ class Context:
         """
         self._line.check()
         return self._line.start(tool, arguments)
+
+    def ask(
+        self,
+        title: str,
+        /,
+        *,
+        kind: str = "approval",
+        description: str | None = None,
+        options: Sequence[str | Mapping[str, Any]] | None = None,
+        schema: Mapping[str, Any] | None = None,
+        blocking: bool = True,
+        expires_in: float | None = None,
+        on_expiry: str | None = None,
+        default: Any = msgspec.UNSET,
+        respondents: Sequence[str] | None = None,
+        key: str | None = None,
+    ) -> Any:
+        """Ask people something, and wait for the answer: `reply = await ctx.ask(...)`, in a sync tool without `await`.
+
+        A later attempt that asks the same finds the answer that an earlier one got. While people think, the idle limit rests.
+
+        Args:
+            title: one line, at most 200 characters.
+            kind: `approval`, `confirmation` (answered by a decision), `input`, `auth` (answered by a payload or an option).
+            options: what can be chosen, texts or `{id, label}`.
+            schema: JSON Schema (2020-12) of the payload.
+            blocking: the run counts as waiting meanwhile; one such question at a time.
+            expires_in: seconds; then `on_expiry` counts: `fail` (the default), `reject`, or `default`.
+            default: the payload when nobody answers in time.
+            respondents: roles that are to answer.
+            key: what this question is known by within the run; else its title and how many were asked before it.
+
+        Returns:
+            A `Reply`.
+
+        Raises:
+            QuestionRefusedError: it can't be asked, and why.
+            UnansweredError: nobody answered in time.
+        """
+        self._line.check()
+        self._asked += 1
+        question = question_of(
+            self._asked,
+            title,
+            kind=kind,
+            description=description,
+            options=options,
+            schema=schema,
+            blocking=blocking,
+            expires_in=expires_in,
+            on_expiry=on_expiry,
+            default=default,
+            respondents=respondents,
+            key=key,
+        )
+        if self._line.is_async:
+            return self._ask_async(question)
+        return reply_of(self._line.ask(question))
+
+    async def _ask_async(self, question: dict[str, Any]) -> Reply:
+        return reply_of(await self._line.ask_async(question))
 
     async def start_async(self, tool: str, /, **arguments: Any) -> str:
         """As `start`, for async tools: the event loop goes on meanwhile."""

@@ -25,6 +25,7 @@ _ORPHANED: Final = 70
 _PROGRESS_PER_S: Final = 100
 _MESSAGE_MAX: Final = 200
 _TERMINAL: Final = (wire.Done, wire.Failed)
+_Answer = wire.Answer | wire.Reply
 
 
 class Line:
@@ -36,8 +37,8 @@ class Line:
         self._runs: list[wire.Run | wire.Leave] = []
         self._reading = threading.RLock()
         self._writing = threading.Lock()
-        self._answers: dict[int, wire.Answer] = {}
-        self._awaited: dict[int, asyncio.Future[wire.Answer]] = {}
+        self._answers: dict[int, _Answer] = {}
+        self._awaited: dict[int, asyncio.Future[_Answer]] = {}
         self._requests = 0
         self._attempt_id = ""
         self._progress = _Allowance(_PROGRESS_PER_S)
@@ -49,6 +50,11 @@ class Line:
         self.on_cancel: Callable[[], object] | None = None
         """Set while an async tool runs: tells its task."""
         os.register_at_fork(after_in_child=self._become_fork)
+
+    @property
+    def is_async(self) -> bool:
+        """Whether the current tool is an async one, asking from its event loop."""
+        return self.on_cancel is not None
 
     def fileno(self) -> int:
         """For an event loop that watches the socket; it calls `poll`."""
@@ -144,30 +150,56 @@ class Line:
             ChildRefusedError: it was refused.
             Cancelled: the attempt was asked to stop meanwhile.
         """
-        number = self._ask(tool, arguments)
+        encoded = to_json(arguments)
+        return _accepted(self._answer_to(lambda number: wire.Start(number, tool, encoded)))
+
+    def ask(self, question: dict[str, Any]) -> wire.Reply:
+        """Ask people something and wait until that is over.
+
+        Raises:
+            Cancelled: the attempt was asked to stop meanwhile.
+        """
+        encoded = to_json(question)
+        answer = self._answer_to(lambda number: wire.Ask(number, encoded))
+        assert isinstance(answer, wire.Reply)
+        return answer
+
+    async def ask_async(self, question: dict[str, Any]) -> wire.Reply:
+        """As `ask`, while the loop goes on."""
+        encoded = to_json(question)
+        answer = await self._answer_to_async(lambda number: wire.Ask(number, encoded))
+        assert isinstance(answer, wire.Reply)
+        return answer
+
+    def _answer_to(self, request: Callable[[int], Any]) -> _Answer:
+        number = self._number()
+        self.send(request(number))
         while True:
             with self._reading:
                 if number in self._answers:
-                    return _accepted(self._answers.pop(number))
+                    return self._answers.pop(number)
                 if self.why is not None:
                     raise Cancelled(self.why)
                 self._take(self._socket.recv(wire.READ_SIZE))
 
-    async def start_async(self, tool: str, arguments: dict[str, Any]) -> str:
-        """As `start`, while the loop goes on."""
+    async def _answer_to_async(self, request: Callable[[int], Any]) -> _Answer:
         import asyncio  # only async tools pay for it
 
-        answered: asyncio.Future[wire.Answer] = asyncio.get_running_loop().create_future()
-        self._awaited[self._ask(tool, arguments)] = answered
-        return _accepted(await answered)
+        answered: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
+        number = self._number()
+        self._awaited[number] = answered
+        self.send(request(number))
+        return await answered
 
-    def _ask(self, tool: str, arguments: dict[str, Any]) -> int:
+    async def start_async(self, tool: str, arguments: dict[str, Any]) -> str:
+        """As `start`, while the loop goes on."""
         encoded = to_json(arguments)
+        return _accepted(await self._answer_to_async(lambda number: wire.Start(number, tool, encoded)))
+
+    def _number(self) -> int:
         with self._writing:
             self._requests += 1
-            number = self._requests
-        self.send(wire.Start(number, tool, encoded))
-        return number
+            return self._requests
 
     # --- what arrives ---
 
@@ -181,7 +213,7 @@ class Line:
                     self._runs.append(frame)
                 case wire.Cancel():
                     self._take_stop(frame)
-                case wire.Answer():
+                case wire.Answer() | wire.Reply():
                     self._answer(frame)
 
     def _take_stop(self, cancel: wire.Cancel) -> None:
@@ -192,7 +224,7 @@ class Line:
         if self.on_cancel is not None:
             self.on_cancel()
 
-    def _answer(self, answer: wire.Answer) -> None:
+    def _answer(self, answer: _Answer) -> None:
         future = self._awaited.pop(answer.request_no, None)
         if future is None:
             self._answers[answer.request_no] = answer
@@ -227,12 +259,12 @@ class _Allowance:
         return self._left >= 0
 
 
-def _accepted(answer: wire.Answer) -> str:
-    if answer.run_id is None:
+def _accepted(answer: _Answer) -> str:
+    if not isinstance(answer, wire.Answer) or answer.run_id is None:
         raise ChildRefusedError(answer.refusal or "refused")
     return answer.run_id
 
 
-def _resolve(future: "asyncio.Future[wire.Answer]", answer: wire.Answer) -> None:
+def _resolve(future: "asyncio.Future[_Answer]", answer: _Answer) -> None:
     if not future.done():
         future.set_result(answer)

@@ -175,8 +175,7 @@ class Link:
         self._take(holder, offered, answer.claims)
         for key, result in refused:
             _heed_refusal(holder, key, result)
-        for order in answer.cancels:
-            holder.cancel(order)
+        _heed(holder, answer)
 
     def _reserve(self, session: Session) -> int:
         return self._slots.reserve() if session.lease.remaining_s() > 0 else 0
@@ -200,8 +199,7 @@ class Link:
             answer = await self._poll(session, reserved)
         finally:
             self._take(holder, reserved, answer.claims)
-        for order in answer.cancels:
-            holder.cancel(order)
+        _heed(holder, answer)
 
     async def _until_worth_asking(self) -> None:
         """Slots are offered by the reports while those are busy; after a moment the poll opens all the same."""
@@ -269,6 +267,13 @@ class Link:
             holder.lose_all(discard=False)
             self._beat_now.set()
             await session.renewed.wait()
+
+
+def _heed(holder: Holder, answer: messages.Claimed | messages.Reported) -> None:
+    for order in answer.cancels:
+        holder.cancel(order)
+    for run_id in answer.answered:
+        holder.answered(run_id)
 
 
 def _heed_refusal(holder: Holder, key: Key, result: Result) -> None:

@@ -54,6 +54,8 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     code: str | None = None
     detail: str | None = None
     child_run_id: str | None = None
+    interaction_status: str | None = None
+    response: dict[str, Any] | None = None
 
 
 class Attached(msgspec.Struct, frozen=True, rename="camel"):
@@ -70,6 +72,8 @@ class Claimed(msgspec.Struct, frozen=True, rename="camel"):
 
     claims: list[dict[str, Any]] = []
     cancels: list[Cancel] = []
+    answered: list[str] = []
+    """Runs with news of a question."""
 
 
 class Reported(msgspec.Struct, frozen=True, rename="camel"):
@@ -78,6 +82,7 @@ class Reported(msgspec.Struct, frozen=True, rename="camel"):
     results: list[Result]
     claims: list[dict[str, Any]] = []
     cancels: list[Cancel] = []
+    answered: list[str] = []
 
 
 class Beaten(msgspec.Struct, frozen=True, rename="camel"):

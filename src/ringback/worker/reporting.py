@@ -7,6 +7,7 @@ again adds nothing twice. A muted attempt (lost, or thrown away) may go on calli
 """
 
 import asyncio
+import contextlib
 import uuid
 from collections.abc import Mapping
 from typing import Any, Final
@@ -17,6 +18,7 @@ from ringback.worker.messages import Key, report
 
 PROGRESS_EVERY_S: Final = 0.2
 PROGRESS_MESSAGE_MAX: Final = 200
+LOOK_EVERY_S: Final = 10.0
 
 
 class ChildRefusedError(Exception):
@@ -28,6 +30,10 @@ class ChildRefusedError(Exception):
         self.code = code
 
 
+class QuestionRefusedError(ChildRefusedError):
+    """The server did not ask the question; `code` says why."""
+
+
 class AttemptReporter:
     """The `Reporter` of one attempt."""
 
@@ -37,6 +43,7 @@ class AttemptReporter:
         self._outbox = outbox
         self._offsets: dict[OutputStream, int] = {"stdout": 0, "stderr": 0}
         self._seq = 0
+        self._news = asyncio.Event()
         self._progress: dict[str, Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -77,6 +84,29 @@ class AttemptReporter:
         if not result.ok or result.child_run_id is None:
             raise ChildRefusedError(result.code or "refused", result.detail or "")
         return result.child_run_id
+
+    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+        """Ask people something and wait until that is over; its status then, and the answer.
+
+        The same report is sent again to see how the question stands: when the server says that there is news, and now and then.
+
+        Raises:
+            QuestionRefusedError: it can't be asked.
+        """
+        while True:
+            self._news.clear()
+            result = await self._outbox.post(self._key, report(self._key, "ask", {"question": question}))
+            if not result.ok or result.interaction_status is None:
+                raise QuestionRefusedError(result.code or "refused", result.detail or "")
+            if result.interaction_status != "open":
+                return result.interaction_status, result.response
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(LOOK_EVERY_S):
+                    await self._news.wait()
+
+    def look(self) -> None:
+        """A question is over."""
+        self._news.set()
 
     async def cancel_delivered(self) -> None:
         """The work was told to stop."""

@@ -23,6 +23,10 @@ class Holder(Protocol):
         """Stop an attempt; an unknown or ended one is left alone."""
         ...
 
+    def answered(self, run_id: str) -> None:
+        """A question of a run is over: its attempt should look."""
+        ...
+
     def lose(self, key: Key) -> None:
         """Kill an attempt that is no longer this worker's."""
         ...

@@ -27,3 +27,11 @@ class Fail(BaseException):
 
 class ChildRefusedError(Exception):
     """The run that was to be started below this one was refused; the message says why."""
+
+
+class QuestionRefusedError(Exception):
+    """The question could not be asked; the message says why."""
+
+
+class UnansweredError(Exception):
+    """Nobody answered in time, and the question had no default."""

@@ -58,6 +58,12 @@ class Supervisor:
         if attempt is not None:
             attempt.halt("cancel", grace_ms=order.grace_ms)
 
+    def answered(self, run_id: str) -> None:
+        """Let the attempt of this run look how its questions stand."""
+        for key, attempt in self._attempts.items():
+            if key.run_id == run_id:
+                attempt.reporter.look()
+
     def lose(self, key: Key) -> None:
         """Kill an attempt that is no longer this worker's; what it still had to say is thrown away."""
         attempt = self._attempts.get(key)

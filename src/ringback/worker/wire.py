@@ -58,11 +58,20 @@ class Answer(Struct, tag="answer", array_like=True, frozen=True, gc=False):
     refusal: str | None = None
 
 
+class Reply(Struct, tag="reply", array_like=True, frozen=True, gc=False):
+    """What became of a question: its status and its answer, or why it could not be asked."""
+
+    request_no: int
+    status: str = ""
+    response: Raw = NULL
+    refusal: str | None = None
+
+
 class Leave(Struct, tag="leave", array_like=True, frozen=True, gc=False):
     """End by yourself, exit handlers included."""
 
 
-ToInterpreter = Run | Cancel | Answer | Leave
+ToInterpreter = Run | Cancel | Answer | Reply | Leave
 
 # --- interpreter → worker ---
 
@@ -133,7 +142,14 @@ class Start(Struct, tag="start", array_like=True, frozen=True, gc=False):
     arguments: Raw
 
 
-FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start
+class Ask(Struct, tag="ask", array_like=True, frozen=True, gc=False):
+    """Ask people something; a `Reply` with the same number follows, once the question is over."""
+
+    request_no: int
+    question: Raw
+
+
+FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start | Ask
 
 _encode: Final = msgspec.json.Encoder().encode
 decode_command: Final = msgspec.json.Decoder(ToInterpreter).decode

@@ -9,6 +9,7 @@ the deadline arrive as stops; the idle limit is watched here, because only here 
 import asyncio
 import contextlib
 import datetime
+from collections.abc import Coroutine
 from typing import Any, Final
 
 import msgspec
@@ -42,9 +43,10 @@ class FunctionAttempt:
         self._loop = asyncio.get_running_loop()
         self._capture: Capture | None = None
         self._vigil: asyncio.Task[None] | None = None
-        self._children: set[asyncio.Task[None]] = set()
+        self._requests: set[asyncio.Task[None]] = set()
         self._began_at = self._loop.time()
         self._is_killed = False
+        self._questions = 0
         self.retire = ""
         """Why the interpreter can't be used again."""
 
@@ -97,16 +99,18 @@ class FunctionAttempt:
                 case wire.Checkpoint():
                     await self._reporter.checkpoint(msgspec.json.decode(report.value))
                 case wire.Start():
-                    self._begin_child(report)
+                    self._accompany(self._start_child(report))
+                case wire.Ask():
+                    self._accompany(self._ask(report))
                 case _:
                     raise wire.FrameError(f"{type(report).__name__} doesn't belong here")
         if items:
             await self._reporter.page(self._masked(items))
 
-    def _begin_child(self, request: wire.Start) -> None:
-        task = self._loop.create_task(self._start_child(request))
-        self._children.add(task)
-        task.add_done_callback(self._children.discard)
+    def _accompany(self, request: Coroutine[Any, Any, None]) -> None:
+        task = self._loop.create_task(request)
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
 
     async def _start_child(self, request: wire.Start) -> None:
         try:
@@ -115,6 +119,19 @@ class FunctionAttempt:
         except ChildRefusedError as error:
             answer = wire.Answer(request.request_no, refusal=str(error))
         await self._interpreter.send(answer)
+
+    async def _ask(self, request: wire.Ask) -> None:
+        question = self._masked(msgspec.json.decode(request.question))
+        self._questions += 1
+        try:
+            status, response = await self._reporter.ask(question)
+            reply = wire.Reply(request.request_no, status, msgspec.Raw(msgspec.json.encode(response)))
+        except ChildRefusedError as error:
+            reply = wire.Reply(request.request_no, refusal=str(error))
+        finally:
+            self._questions -= 1
+            self._began_at = self._loop.time()  # while people think, the work is not idle
+        await self._interpreter.send(reply)
 
     def _begin_capture(self) -> None:
         """Something was printed."""
@@ -156,7 +173,7 @@ class FunctionAttempt:
             await self._stop.requested.wait()
             return
         while not self._stop.requested.is_set():
-            idle_at = self._last_alive_at() + idle_ms / 1000
+            idle_at = (self._loop.time() if self._questions else self._last_alive_at()) + idle_ms / 1000
             if idle_at <= self._loop.time():
                 self._stop.request("timeout:idle")
             with contextlib.suppress(TimeoutError):
@@ -195,7 +212,7 @@ class FunctionAttempt:
 
     async def _dismiss(self, *, is_over: bool) -> None:
         """Send the companions away; without an end, whatever the reason, nothing of the attempt may live on."""
-        for task in (*self._children, *filter(None, [self._vigil])):
+        for task in (*self._requests, *filter(None, [self._vigil])):
             task.cancel()
         self._interpreter.end_output()
         if not is_over:

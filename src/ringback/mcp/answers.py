@@ -1,0 +1,72 @@
+"""How an answer of the API becomes the result of a tool call: a value, an error for the model, or an error of the protocol."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx2
+import mcp_types as types
+
+from ringback.client.errors import ProjectRequiredError, RefusedError, RingbackError, UnreachableError
+from ringback.client.exchange import LostError
+
+TEXT_MAX = 100_000
+
+
+def structured(value: dict[str, Any], *, is_error: bool = False) -> types.CallToolResult:
+    """A value, as structure and as text."""
+    return types.CallToolResult(content=[_text(value)], structured_content=value, is_error=is_error)
+
+
+def plain(value: Any) -> types.CallToolResult:
+    """A value as one block of JSON text, where no structure is promised (R1)."""
+    return types.CallToolResult(content=[_text(value)], is_error=False)
+
+
+def failed(error: RingbackError) -> types.CallToolResult:
+    """The error envelope (R1): `{"error": {code, message, http_status?, retryable, request_id?}}`."""
+    return types.CallToolResult(content=[_text({"error": envelope(error)})], is_error=True)
+
+
+def envelope(error: RingbackError) -> dict[str, Any]:
+    """What went wrong, in the words of R1."""
+    facts: dict[str, Any] = {"code": _code(error), "message": str(error)}
+    if isinstance(error, RefusedError):
+        facts["http_status"] = error.status
+        if error.errors:
+            facts["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.errors]
+    facts["retryable"] = error.retryable
+    if error.request_id is not None:
+        facts["request_id"] = error.request_id
+    return facts
+
+
+def project_required() -> types.CallToolResult:
+    """More than one project is possible and none was named."""
+    message = "name a project: the `project` argument, or RINGBACK_PROJECT"
+    facts = {"code": "project_required", "message": message, "retryable": False}
+    return types.CallToolResult(content=[_text({"error": facts})], is_error=True)
+
+
+def _code(error: RingbackError) -> str:
+    match error:
+        case ProjectRequiredError():
+            return "project_required"
+        case RefusedError(status=status):
+            return "http_5xx" if status >= 500 else "http_4xx"
+        case UnreachableError() if _timed_out(error):
+            return "timeout"
+        case UnreachableError():
+            return "network_error"
+        case _:
+            return "http_5xx"
+
+
+def _timed_out(error: UnreachableError) -> bool:
+    lost = error.__cause__
+    return isinstance(lost, LostError) and isinstance(lost.__cause__, httpx2.TimeoutException | TimeoutError)
+
+
+def _text(value: Any) -> types.TextContent:
+    return types.TextContent(type="text", text=json.dumps(value, ensure_ascii=False, separators=(",", ":")))

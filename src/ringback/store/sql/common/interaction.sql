@@ -1,0 +1,4 @@
+-- One question.
+SELECT *
+FROM interactions
+WHERE interaction_id = :interaction_id

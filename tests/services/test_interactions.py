@@ -1,0 +1,250 @@
+"""Questions of runs: asked once, answered once, over in time, and found again by a later attempt."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from ringback.domain.errors import (
+    AlreadyAnsweredError,
+    CancelRequestedError,
+    IllegalTransitionError,
+    InvalidInputError,
+    NotFoundError,
+    StaleFenceError,
+)
+from ringback.domain.ids import ProjectId, RunId
+from ringback.domain.moments import SECOND
+from ringback.domain.runs import AttemptOutcome, Lose
+from ringback.domain.sessions import Session
+from ringback.domain.states import Status
+from ringback.engine.apply import apply
+from ringback.services.questions import Answer, Interaction
+from ringback.services.reports import AskReport
+from tests.installed import PROJECT, Installed, tool
+
+APPROVAL = {"kind": "approval", "title": "Deploy?", "key": "deploy"}
+YES, NO = Answer(decision="approve"), Answer(decision="reject")
+
+
+async def _running(here: Installed, **policy: Any) -> tuple[Session, dict[str, Any]]:
+    await here.apply(tool("asking", policy=policy))
+    await here.start("asking")
+    session = await here.attach()
+    (claim,) = await here.claim(session, 1)
+    if not claim["started"]:
+        await here.begin(session, claim)
+    return session, claim
+
+
+async def _ask(here: Installed, claim: dict[str, Any], **question: Any) -> Interaction:
+    return await here.core.interactions.ask(claim["runId"], claim["fence"], {**APPROVAL, **question})
+
+
+async def _respond(here: Installed, asked: Interaction, answer: Answer) -> Interaction:
+    return await here.core.interactions.respond(PROJECT, asked.interaction_id, answer, by="ann")
+
+
+async def test_a_question_blocks_its_run_until_it_is_answered(here: Installed) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim)
+    run = await here.look(claim["runId"])
+    assert run.blocking is not None
+    assert (run.blocking.interaction_id, run.blocking.reason, run.open_interactions) == (
+        asked.interaction_id,
+        "Deploy?",
+        1,
+    )
+    details = await here.core.runs.describe(run)
+    assert details.waiting_for == {"kind": "interaction", "interactionId": asked.interaction_id, "reason": "Deploy?"}
+
+    answered = await _respond(here, asked, YES)
+
+    assert (answered.status, answered.response) == (
+        "answered",
+        {
+            "decision": "approve",
+            "submittedBy": "ann",
+            "submittedAt": answered.response and answered.response["submittedAt"],
+        },
+    )
+    run = await here.look(claim["runId"])
+    assert (run.blocking, run.open_interactions, run.status) == (None, 0, Status.RUNNING)
+
+
+async def test_asking_again_is_the_same_question(here: Installed) -> None:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+    assert await _ask(here, claim) == asked
+    await _respond(here, asked, NO)
+    report = AskReport(run_id=claim["runId"], fence=claim["fence"], question=APPROVAL)
+    (told,) = await here.core.workers.report(session, [report])
+    assert (told["ok"], told["interactionStatus"], told["response"]["decision"]) == (True, "rejected", "reject")
+
+
+async def test_only_the_first_answer_counts_and_the_second_is_shown_it(here: Installed) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim)
+
+    answers = await asyncio.gather(
+        *(_respond(here, asked, each) for each in (YES, NO, YES, NO)), return_exceptions=True
+    )
+
+    assert sum(isinstance(each, Interaction) for each in answers) == 1
+    refused = [each for each in answers if isinstance(each, AlreadyAnsweredError)]
+    assert len(refused) == 3
+    assert {(each.status, str(each.response)) for each in refused} == {("answered", str(refused[0].response))}
+    assert (await here.look(claim["runId"])).open_interactions == 0
+
+
+async def test_one_blocking_question_at_a_time_and_others_beside_it(here: Installed) -> None:
+    _, claim = await _running(here)
+    first = await _ask(here, claim)
+    with pytest.raises(IllegalTransitionError):
+        await _ask(here, claim, key="second")
+    beside = await _ask(here, claim, key="third", blocking=False)
+    assert (await here.look(claim["runId"])).open_interactions == 2
+    await _respond(here, beside, YES)
+    run = await here.look(claim["runId"])
+    assert run.blocking is not None
+    assert run.blocking.interaction_id == first.interaction_id
+
+
+async def test_answers_that_fit_no_question_leave_it_open(here: Installed) -> None:
+    _, claim = await _running(here)
+    schema = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+    form = await _ask(here, claim, kind="input", key="f", responseSchema=schema)
+    chosen = await _ask(here, claim, kind="input", key="o", options=[{"id": "a"}, {"id": "b"}], blocking=False)
+    plain = await _ask(here, claim, key="a", blocking=False)
+    wrong = [
+        (form, Answer(), "/payload"),
+        (form, Answer(payload={"n": "x"}, has_payload=True), "/payload/n"),
+        (form, Answer(decision="maybe"), "/decision"),
+        (form, Answer(selected_option_id="a"), "/selectedOptionId"),
+        (chosen, Answer(selected_option_id="c"), "/selectedOptionId"),
+        (chosen, YES, "/selectedOptionId"),
+        (plain, Answer(payload=1, has_payload=True), "/decision"),
+    ]
+    for asked, answer, pointer in wrong:
+        with pytest.raises(InvalidInputError) as refused:
+            await _respond(here, asked, answer)
+        assert [flaw.pointer for flaw in refused.value.flaws] == [pointer]
+    assert (await here.look(claim["runId"])).open_interactions == 3
+    assert (await _respond(here, form, Answer(payload={"n": 1}, has_payload=True))).status == "answered"
+    assert (await _respond(here, chosen, NO)).status == "rejected"  # whoever is asked may refuse
+
+
+@pytest.mark.parametrize(
+    ("question", "pointer"),
+    [
+        ({"kind": "poll"}, "/kind"),
+        ({"title": ""}, "/title"),
+        ({"title": 3}, "/title"),
+        ({"key": ""}, "/key"),
+        ({"surprise": 1}, "/surprise"),
+        ({"options": []}, "/options"),
+        ({"options": [{"id": "a"}, {"id": "a"}]}, "/options"),
+        ({"responseSchema": {"type": "nothing"}}, "/responseSchema"),
+        ({"expiresInS": -1}, "/expiresInS"),
+        ({"onExpiry": "default"}, "/default"),
+        ({"default": 1}, "/default"),
+        ({"onExpiry": "later"}, "/onExpiry"),
+        ({"responseSchema": {"type": "integer"}, "onExpiry": "default", "default": "x"}, "/default"),
+    ],
+)
+async def test_what_cannot_be_asked_is_named(here: Installed, question: dict[str, Any], pointer: str) -> None:
+    _, claim = await _running(here)
+    with pytest.raises(InvalidInputError) as refused:
+        await _ask(here, claim, **question)
+    assert [flaw.pointer for flaw in refused.value.flaws] == [pointer]
+    assert (await here.look(claim["runId"])).open_interactions == 0
+
+
+@pytest.mark.parametrize(
+    ("how", "response"),
+    [
+        ({}, None),
+        ({"onExpiry": "reject"}, {"decision": "reject"}),
+        ({"kind": "input", "onExpiry": "default", "default": 4}, {"payload": 4}),
+    ],
+)
+async def test_a_question_is_over_in_time(here: Installed, how: dict[str, Any], response: Any) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim, expiresInS=10, **how)
+    here.clock.advance(9 * SECOND)
+    assert await here.core.interactions.expire() == 0
+    here.clock.advance(2 * SECOND)
+    assert await here.core.interactions.expire() == 1
+
+    now = await _ask(here, claim, expiresInS=10, **how)
+
+    assert (now.interaction_id, now.status, now.response) == (asked.interaction_id, "expired", response)
+    assert (await here.look(claim["runId"])).blocking is None
+    with pytest.raises(AlreadyAnsweredError):
+        await _respond(here, asked, YES)
+
+
+async def test_a_later_attempt_finds_the_answer_of_an_earlier_one(here: Installed) -> None:
+    _, claim = await _running(here, idempotent=True)
+    asked = await _ask(here, claim)
+    await _respond(here, asked, YES)
+    open_one = await _ask(here, claim, key="other")
+    await apply(here.core.store, RunId(claim["runId"]), Lose(claim["fence"], "its worker died", 0.0))
+    await here.core.engine.outbox.pay()
+    here.clock.advance(3600 * SECOND)
+    await here.core.engine.timers.fire()
+    (again,) = await here.claim(await here.attach(), 1)
+
+    assert (await _ask(here, again)).status == "answered"
+    anew = await _ask(here, again, key="other")
+
+    assert anew.status == "open"
+    assert anew.interaction_id != open_one.interaction_id  # an id is never used twice
+    with pytest.raises(StaleFenceError):
+        await _ask(here, claim, key="third")
+
+
+async def test_what_is_open_when_the_run_ends_is_withdrawn(here: Installed) -> None:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+    await here.settle(session, claim, AttemptOutcome.SUCCEEDED)
+    await here.core.engine.outbox.pay()
+    with pytest.raises(AlreadyAnsweredError) as refused:
+        await _respond(here, asked, YES)
+    assert refused.value.status == "withdrawn"
+
+
+async def test_a_run_that_is_to_stop_asks_nothing_new(here: Installed) -> None:
+    _, claim = await _running(here)
+    await here.core.runs.cancel(PROJECT, claim["runId"], by="ann")
+    with pytest.raises(CancelRequestedError):
+        await _ask(here, claim)
+
+
+async def test_another_project_knows_no_question(here: Installed) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim)
+    for name in (asked.interaction_id, "int_0", ""):
+        with pytest.raises(NotFoundError):
+            await here.core.interactions.respond(ProjectId("other"), name, YES, by="eve")
+
+
+async def test_an_answer_wakes_the_worker_that_waits(here: Installed) -> None:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+    waiting = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=0, wait_s=20))
+    while not here.core.engine.bells.hands.of(session.session_id):
+        await asyncio.sleep(0)
+    await _respond(here, asked, YES)
+
+    assert (await waiting).answered == (claim["runId"],)
+
+
+async def test_a_run_that_asked_is_rebuilt_from_its_events(here: Installed) -> None:
+    session, claim = await _running(here)
+    await _respond(here, await _ask(here, claim), YES)
+    await here.settle(session, claim)
+    is_identical, _ = await here.core.results.replay(await here.look(claim["runId"]))
+    assert is_identical

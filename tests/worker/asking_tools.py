@@ -1,0 +1,48 @@
+"""Function tools that ask people, for the tests of questions."""
+
+import asyncio
+from typing import Any
+
+from ringback import App, Context, QuestionRefusedError, UnansweredError
+
+app = App(secrets=["SECRET_TOKEN"])
+
+
+@app.tool
+def asks(ctx: Context, title: str, more: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Ask and say what came back."""
+    try:
+        reply = ctx.ask(title, **(more or {}))
+    except (QuestionRefusedError, UnansweredError) as error:
+        return {type(error).__name__: str(error)}
+    return {
+        "yes": bool(reply),
+        "decision": reply.decision,
+        "option": reply.option,
+        "payload": reply.payload,
+        "by": reply.by,
+    }
+
+
+@app.tool
+async def asks_awaiting(ctx: Context, title: str) -> bool:
+    """Ask while the loop goes on."""
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            ctx.progress(ticks)
+            await asyncio.sleep(0.01)
+
+    ticking = asyncio.create_task(tick())
+    reply = await ctx.ask(title)
+    ticking.cancel()
+    return bool(reply)
+
+
+@app.tool
+def asks_twice(ctx: Context) -> list[Any]:
+    """Two questions with one title are two."""
+    return [ctx.ask("Again?").decision, ctx.ask("Again?").decision]

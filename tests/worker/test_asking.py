@@ -1,0 +1,121 @@
+"""Questions from inside a function: what is asked, what comes back, and what a stop does to the waiting."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from tests.worker.functions import SECRET, Functions, Started, functions
+
+
+@asynccontextmanager
+async def asking() -> AsyncIterator[Functions]:
+    async with functions(target="tests.worker.asking_tools:app") as tools:
+        yield tools
+
+
+async def _asked(started: Started) -> None:
+    await started.recorder.until(lambda recorder: bool(recorder.questions))
+
+
+@pytest.mark.parametrize(
+    ("status", "response", "said"),
+    [
+        ("answered", {"decision": "approve", "submittedBy": "ann"}, {"yes": True, "decision": "approve", "by": "ann"}),
+        ("rejected", {"decision": "reject", "submittedBy": "ann"}, {"yes": False, "decision": "reject", "by": "ann"}),
+        ("answered", {"selectedOptionId": "b"}, {"yes": True, "option": "b"}),
+        ("expired", {"payload": 7}, {"yes": True, "payload": 7}),
+        ("expired", None, {"UnansweredError": "the question is expired"}),
+    ],
+)
+async def test_an_answer_reaches_the_tool(status: str, response: dict[str, Any] | None, said: dict[str, Any]) -> None:
+    async with asking() as tools:
+        started = tools.begin("asks", {"title": "Deploy?"})
+        started.recorder.replies.append((status, response))
+        outcome = await started.task
+        assert {name: value for name, value in outcome.result.items() if value is not None} == said
+        (question,) = started.recorder.questions
+        assert question == {"kind": "approval", "title": "Deploy?", "key": "1. Deploy?", "blocking": True}
+
+
+async def test_everything_that_can_be_said_of_a_question_arrives() -> None:
+    more = {
+        "kind": "input",
+        "description": "why",
+        "options": ["a", {"id": "b", "label": "B"}],
+        "expires_in": 5.0,
+        "default": "a",
+    }
+    async with asking() as tools:
+        started = tools.begin(
+            "asks", {"title": "Which?", "more": {**more, "blocking": False, "respondents": ["admin"], "key": "k"}}
+        )
+        started.recorder.replies.append(("answered", {"selectedOptionId": "a"}))
+        await started.task
+        (question,) = started.recorder.questions
+        assert question == {
+            "kind": "input",
+            "title": "Which?",
+            "key": "k",
+            "blocking": False,
+            "description": "why",
+            "options": [{"id": "a", "label": "a"}, {"id": "b", "label": "B"}],
+            "expiresInS": 5.0,
+            "onExpiry": "default",
+            "default": "a",
+            "respondents": ["admin"],
+        }
+
+
+async def test_a_refused_question_is_an_error_of_its_own() -> None:
+    async with asking() as tools:
+        outcome = await tools.call("asks", {"title": "refused"})
+        assert outcome.result == {"QuestionRefusedError": "another one is open (illegal_transition)"}
+
+
+async def test_secrets_are_masked_in_questions() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks", {"title": f"Use {SECRET}?"})
+        started.recorder.replies.append(("answered", {}))
+        await started.task
+        assert SECRET not in str(started.recorder.questions)
+
+
+async def test_an_async_tool_goes_on_while_it_waits() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks_awaiting", {"title": "never answered"})
+        await started.recorder.until(lambda recorder: len(recorder.of("progress")) >= 3)
+        started.stop.request("cancel")
+        assert (await started.task).kind == "stopped"
+
+
+async def test_a_stop_ends_the_waiting_of_a_sync_tool_too() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks", {"title": "never answered"})
+        await _asked(started)
+        started.stop.request("cancel")
+        outcome = await started.task
+        assert (outcome.kind, outcome.forced) == ("stopped", False)
+
+
+async def test_the_idle_limit_rests_while_people_think() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks", {"title": "never answered"}, idle_timeout_ms=50)
+        await _asked(started)
+        rest = started.recorder.until(lambda _: started.task.done())
+        with pytest.raises(TimeoutError):
+            await rest  # for much longer than the limit
+        assert not started.stop.requested.is_set()
+        started.stop.request("cancel")
+        await started.task
+
+
+async def test_two_questions_with_one_title_are_two() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks_twice")
+        started.recorder.replies += [("answered", {"decision": "approve"}), ("rejected", {"decision": "reject"})]
+        assert (await started.task).result == ["approve", "reject"]
+        assert [question["key"] for question in started.recorder.questions] == ["1. Again?", "2. Again?"]
