@@ -165,10 +165,11 @@ class Access:
         if expires_at is not None and expires_at <= self.clock.now():
             raise UnauthenticatedError
         return digest, found
+
     async def owner_of(self, token: str | None) -> str | None:
-        """Whose a token is; None: nobody's."""
+        """Whose a token is, without counting that as a request; None: nobody's."""
         with suppress(UnauthenticatedError):
-            return (await self.authenticate(token)).owner
+            return (await self.identify(token)).owner
         return None
 
     async def _look_up(self, digest: str) -> tuple[Principal, Moment | None, Moment]:
