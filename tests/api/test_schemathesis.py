@@ -1,0 +1,107 @@
+"""The whole description, tried out by a machine that believes it: whatever it makes up, no 5xx and no undocumented answer.
+
+The examples are bounded and always the same ones. Each operation is asked twice: about made-up things, and about things that
+were made by requests before (a run, a script, an endpoint, a token, a worker's session). Hypothesis has a state machine:
+it is not used, because it repeats a beginning and expects the same answers, and a ledger remembers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase
+from schemathesis.checks import CHECKS
+
+from ringback.api.app import endpoints
+from tests.api.contract import fresh
+from tests.api.door import TOKEN, Door
+
+NAMES = (
+    "not_a_server_error",
+    "status_code_conformance",
+    "content_type_conformance",
+    "response_schema_conformance",
+)
+# Without `wait=0` a test of a script waits for a worker that never comes.
+HEADERS = {"authorization": f"Bearer {TOKEN}", "ringback-project": "default", "prefer": "wait=0"}
+
+
+def _settings(**more: Any) -> hypothesis.settings:
+    return hypothesis.settings(
+        deadline=None,
+        database=None,
+        derandomize=True,
+        phases=[Phase.explicit, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+        **more,
+    )
+
+
+def _checks() -> list[Any]:
+    return CHECKS.get_by_names(list(NAMES))
+
+
+def _impatient(case: schemathesis.Case[Any]) -> None:
+    """No worker of ours waits for work."""
+    if case.path.endswith("/claim") and isinstance(case.body, dict):
+        case.body["waitMs"] = 0
+
+
+def _schema(door: Door) -> Any:
+    schema = schemathesis.openapi.from_dict(fresh())
+    schema.config.update(base_url=str(door.client.base_url))
+    return schema
+
+
+async def _known(door: Door) -> dict[str, str]:
+    """Things that are there, by the placeholders that stand for them."""
+    scripts, paths = "/api/projects/default/scripts/daily", "/api/projects/default/endpoints/daily"
+    await door.client.put(scripts, json={"source": "x = 1"})
+    await door.client.put(paths, json={"target": "daily"})
+    run_id = await door.start()
+    issued = await door.client.post(f"/v1/runs/{run_id}/capability-tokens", json={})
+    worker = await door.worker(pool="elsewhere")
+    return {
+        "slug": "default",
+        "name": "daily",
+        "path": "daily",
+        "run_id": run_id,
+        "job_id": run_id,
+        "token_id": issued.json()["tokenId"],
+        "session_id": worker.session_id,
+        "pool": "default",
+    }
+
+
+def _try(operation: Any, known: Mapping[str, str]) -> Exception | None:
+    """What is wrong with the answers of an operation, when it is asked about `known` things and otherwise made-up ones."""
+
+    @_settings(max_examples=4)
+    @hypothesis.given(case=operation.as_strategy())
+    def one(case: schemathesis.Case[Any]) -> None:
+        case.path_parameters.update({name: known[name] for name in case.path_parameters if name in known})
+        _impatient(case)
+        case.call_and_validate(checks=_checks(), headers=HEADERS, timeout=60)
+
+    try:
+        one()
+    except Exception as error:  # noqa: BLE001 - each operation is told of, not only the first
+        return error
+    return None
+
+
+@pytest.mark.parametrize("is_known", [pytest.param(False, id="made-up"), pytest.param(True, id="known")])
+async def test_every_operation_answers_as_described(door: Door, is_known: bool) -> None:
+    wrong, asked = {}, 0
+    for result in _schema(door).get_all_operations():
+        operation, asked = result.ok(), asked + 1
+        known = await _known(door) if is_known else {}
+        if (error := await asyncio.to_thread(_try, operation, known)) is not None:
+            wrong[operation.label] = "\n".join(map(str, getattr(error, "exceptions", (error,))))
+    assert wrong == {}
+    assert asked == len(endpoints())
