@@ -248,3 +248,58 @@ async def test_a_run_that_asked_is_rebuilt_from_its_events(here: Installed) -> N
     await here.settle(session, claim)
     is_identical, _ = await here.core.results.replay(await here.look(claim["runId"]))
     assert is_identical
+
+
+async def test_a_question_of_an_attempt_that_is_over_is_not_the_next_ones(here: Installed) -> None:
+    """Its withdrawal may come late: then the next attempt asks anew all the same, and what that asks stays open."""
+    _, claim = await _running(here, idempotent=True)
+    left = await _ask(here, claim)
+    await apply(here.core.store, RunId(claim["runId"]), Lose(claim["fence"], "its worker died", 0.0))
+    here.clock.advance(3600 * SECOND)
+    await here.core.engine.timers.fire()
+    (again,) = await here.claim(await here.attach(), 1)
+
+    asked = await _ask(here, again)
+    await here.core.engine.outbox.pay()
+
+    assert asked.interaction_id != left.interaction_id
+    run = await here.look(claim["runId"])
+    assert run.blocking is not None
+    assert run.blocking.interaction_id == asked.interaction_id
+    assert [each.status for each in await here.core.interactions.of_run(run)] == ["withdrawn", "open"]
+    assert (await _respond(here, asked, YES)).status == "answered"
+
+
+async def test_an_answer_between_two_attempts_reaches_the_next_one(here: Installed) -> None:
+    _, claim = await _running(here, idempotent=True)
+    left = await _ask(here, claim)
+    await apply(here.core.store, RunId(claim["runId"]), Lose(claim["fence"], "its worker died", 0.0))
+    await _respond(here, left, NO)
+    await here.core.engine.outbox.pay()
+    here.clock.advance(3600 * SECOND)
+    await here.core.engine.timers.fire()
+    (again,) = await here.claim(await here.attach(), 1)
+
+    found = await _ask(here, again)
+
+    assert (found.interaction_id, found.status) == (left.interaction_id, "rejected")
+
+
+async def test_nobody_answers_a_run_that_has_ended(here: Installed) -> None:
+    """Not even before its questions are marked as withdrawn."""
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+    await here.settle(session, claim)
+    with pytest.raises(AlreadyAnsweredError) as caught:
+        await _respond(here, asked, YES)
+    assert (caught.value.status, caught.value.response) == ("withdrawn", None)
+
+
+async def test_the_questions_of_a_removed_run_are_owed_nothing(here: Installed) -> None:
+    session, claim = await _running(here)
+    await _ask(here, claim)
+    await here.settle(session, claim)
+    run_id = RunId(claim["runId"])
+    await here.core.store.commit(lambda desk: desk.purge(run_id))
+    await here.core.engine.outbox.pay()
+    assert await here.core.store.reads.outbox(limit=10) == []

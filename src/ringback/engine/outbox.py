@@ -11,8 +11,9 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ringback.domain.errors import NotFoundError
 from ringback.domain.ids import RunId
-from ringback.domain.moments import SECOND, Micros
+from ringback.domain.moments import SECOND, Micros, Moment
 from ringback.domain.runs import Cancel, Command, UpstreamEnded
 from ringback.domain.states import Status
 from ringback.engine.apply import apply_on
@@ -74,13 +75,14 @@ class Outbox:
 
         def work(desk: Desk) -> None:
             if command is None:
-                desk.write("withdraw_interactions", {"run_id": run_id, "now": desk.now})
+                values = {"run_id": run_id, "before": _asked_before(desk, run_id), "now": desk.now}
+                desk.write("withdraw_interactions", values)
             else:
                 for other in others:
                     apply_on(desk, other, command)
             desk.write("delete_outbox", {"position": entry["position"]})
 
-        await self.store.commit(work, runs=others)
+        await self.store.commit(work, runs=others or [run_id])
 
     async def _who(self, topic: str, run_id: RunId) -> tuple[Command | None, list[RunId]]:
         """What is owed to which runs; no command where the debt is to the run's own open questions."""
@@ -97,3 +99,12 @@ class Outbox:
                 has_succeeded = run is not None and run.status is Status.SUCCEEDED
                 links = await reads.links(run_id, backwards=True, relation="depends_on")
                 return UpstreamEnded(run_id, has_succeeded), [link.from_run_id for link in links]
+
+
+def _asked_before(desk: Desk, run_id: RunId) -> Moment:
+    """What the attempt under way asks stays open; with none under way, nothing does."""
+    try:
+        attempt = desk.run(run_id).attempt
+    except NotFoundError:  # removed meanwhile, and its questions with it
+        attempt = None
+    return desk.now + 1 if attempt is None else attempt.claimed_at

@@ -13,7 +13,7 @@ import asyncio
 import hashlib
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -34,7 +34,7 @@ from ringback.domain.states import Status
 from ringback.engine.bells import Bells
 from ringback.ports.clock import Clock
 from ringback.ports.store import Desk, Store
-from ringback.services.questions import Answer, Interaction, check_answer, check_question, interaction_of
+from ringback.services.questions import Answer, Interaction, check_answer, check_question, interaction_of, is_orphaned
 
 log = logging.getLogger(__name__)
 
@@ -83,13 +83,14 @@ class Interactions:
             if run is None or run.fence != fence or not run.is_held:
                 raise StaleFenceError(run_id, fence, 0 if run is None else run.fence)
             known = [each for each in await self.of_run(run) if each.question["key"] == question["key"]]
-            if known and known[-1].status != "withdrawn":
+            before = [each for each in known if each.is_open and is_orphaned(each, run)]
+            if known and known[-1].status != "withdrawn" and not before:
                 return known[-1]
             if run.status is Status.CANCELING:
                 raise CancelRequestedError(run_id)
             asked = self._asked(run, question, nth=len(known))
             try:
-                await self.store.commit(partial(_open, seen=run, asked=asked), runs=(run_id,))
+                await self.store.commit(partial(_open, seen=run, asked=asked, before=before), runs=(run_id,))
             except ConflictError:
                 continue
             return asked
@@ -127,6 +128,8 @@ class Interactions:
             found, run = await self.get(project_id, interaction_id)
             if not found.is_open:
                 raise AlreadyAnsweredError(found.interaction_id, found.status, found.response)
+            if run.is_terminal:  # the row will say so in a moment
+                raise AlreadyAnsweredError(found.interaction_id, "withdrawn", None)
             check_answer(found, answer)
             given: dict[str, Any] = {"submittedBy": by, "submittedAt": rfc3339(self.clock.now())}
             given |= {
@@ -184,8 +187,12 @@ class Interactions:
         return interaction_of(rows[0]) if rows else None
 
 
-def _open(desk: Desk, *, seen: Run, asked: Interaction) -> None:
+def _open(desk: Desk, *, seen: Run, asked: Interaction, before: Sequence[Interaction]) -> None:
+    """Ask, in place of what an attempt that is over asked `before` and nobody withdrew yet."""
     run = _unmoved(desk, seen)
+    for each in before:
+        withdrawn = {"interaction_id": each.interaction_id, "status": "withdrawn", "response": None}
+        desk.write("close_interaction", {**withdrawn, "now": desk.now})
     ask = Ask(asked.interaction_id, asked.is_blocking, asked.question["title"])
     desk.save(decide(run, ask, now=desk.now))
     values: dict[str, Any] = {"interaction_id": asked.interaction_id, "run_id": asked.run_id, "kind": asked.kind}

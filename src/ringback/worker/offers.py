@@ -19,8 +19,9 @@ _NATIVE: Final = (
     "secrets.read",
     "checkpoint.save",
     "checkpoint.load",
+    "interaction.request",
 )
-_UNSUPPORTED: Final = ("interaction.request", "kv.read", "kv.write")
+_UNSUPPORTED: Final = ("kv.read", "kv.write")
 
 
 def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,8 +13,10 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ringback.worker.assignment import OutputStream
+from ringback.worker.backoff import Backoff
 from ringback.worker.batching import Outbox
 from ringback.worker.messages import Key, report
+from ringback.worker.settlement import RETRY_CODES
 
 PROGRESS_EVERY_S: Final = 0.2
 PROGRESS_MESSAGE_MAX: Final = 200
@@ -93,9 +95,13 @@ class AttemptReporter:
         Raises:
             QuestionRefusedError: it can't be asked.
         """
+        backoff = Backoff()
         while True:
             self._news.clear()
             result = await self._outbox.post(self._key, report(self._key, "ask", {"question": question}))
+            if result.code in RETRY_CODES:
+                await asyncio.sleep(backoff.wait_s())
+                continue
             if not result.ok or result.interaction_status is None:
                 raise QuestionRefusedError(result.code or "refused", result.detail or "")
             if result.interaction_status != "open":
