@@ -34,6 +34,14 @@ def echo(value: Any) -> Any:
     return value
 
 
+@app.tool(idempotent=True)
+def ask_twice(ctx: Context) -> list[Any]:
+    """Asks for an approval, then for a name."""
+    go = ctx.ask("Go on?", key="go")
+    schema = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+    return [go.decision, ctx.ask("Whose name?", kind="input", schema=schema, key="name").payload]
+
+
 @app.tool
 def spin(seconds: float, file: str) -> str:
     """Hogs the interpreter with a loop."""

@@ -37,7 +37,7 @@ def read_arguments(words: Iterable[str], schema: Mapping[str, Any], whole: str |
         is_json = key.endswith(":")
         key = key.removesuffix(":")
         wanted = schema.get("properties", {}).get(key, {})
-        value = _json(text, word) if is_json else _read(text, wanted, word)
+        value = read_json(text, word) if is_json else _read(text, wanted, word)
         if key in named:
             value = _repeated(arguments[key], value, word)
         arguments[key] = value
@@ -52,7 +52,7 @@ def _read(text: str, wanted: Mapping[str, Any], word: str) -> Any:
     if not types or "string" in types:
         return text
     if types & {"array", "object"}:
-        return _json(text, word)
+        return read_json(text, word)
     return _scalar(text, types, word)
 
 
@@ -89,7 +89,12 @@ def _repeated(earlier: Any, value: Any, word: str) -> Any:
     return earlier + value
 
 
-def _json(text: str, word: str) -> Any:
+def read_json(text: str, word: str) -> Any:
+    """The value that `text` is; `word` is what the user wrote it as.
+
+    Raises:
+        ArgumentError: it is no JSON.
+    """
     try:
         return json.loads(text)
     except ValueError as broken:
@@ -97,7 +102,7 @@ def _json(text: str, word: str) -> Any:
 
 
 def _object(text: str) -> dict[str, Any]:
-    value = _json(text, "--args")
+    value = read_json(text, "--args")
     if not isinstance(value, dict):
         raise ArgumentError("--args must be a JSON object")
     return value

@@ -54,6 +54,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "stop": Entry("jobs", "stop", "Ask jobs to stop."),
         "inbox": Entry("inbox", "inbox", "Print what you were not told yet about jobs that you started."),
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
+        "answer": Entry("answer", "answer", "Answer what a job asks."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
     },
     "Access": {

@@ -60,7 +60,8 @@ def waiting_text(waiting: Mapping[str, Any], now: datetime) -> str:
         case "dependency":
             return "jobs before it: " + ", ".join(plain(run) for run in waiting.get("runIds", ()))
         case "interaction":
-            return f"an answer ({plain(waiting.get('reason') or waiting.get('interactionId'))})"
+            question = plain(waiting.get("interactionId"))
+            return f"an answer ({plain(waiting.get('reason') or question)}): ringback answer {question}"
         case "not_before":
             return f"its start time {local(until, now)}"
         case "backoff":

@@ -12,7 +12,7 @@ from ringback.client.access import AsyncAccess
 from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.blocking import NO_SERVER, link_to
 from ringback.client.errors import UnreachableError
-from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
 from ringback.settings.connection import find_connection
 
@@ -124,6 +124,34 @@ class AsyncRingback:
         """Jobs, newest first; further pages are fetched as they are needed."""
         filters = {"status": status, "tool": tool}
         return self.driver.iterate(operations.jobs(self.link, filters, limit))
+
+    async def interaction(self, interaction_id: str) -> Interaction:
+        """One question of a job."""
+        return await self.driver.run(operations.interaction(self.link, interaction_id))
+
+    async def answer(
+        self,
+        interaction_id: str,
+        decision: str | None = None,
+        *,
+        option: str | None = None,
+        payload: Any = requests.ABSENT,
+    ) -> Interaction:
+        """Answer a question; the first answer counts.
+
+        Args:
+            interaction_id: from `Job.interactions`.
+            decision: `approve` or `reject`; to reject is possible for every question.
+            option: the id of the chosen one, where there are options.
+            payload: the answer itself, in the shape that the question asks for.
+
+        Raises:
+            AlreadyAnsweredError: it is over, and how.
+            InvalidInputError: this is no answer to it; it stays open.
+        """
+        return await self.driver.run(
+            operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
+        )
 
     async def tools(self) -> tuple[Tool, ...]:
         """The project's tools."""
@@ -254,6 +282,10 @@ class AsyncJob:
     async def stop(self, reason: str | None = None) -> JobSnapshot:
         """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""
         return await self._client.driver.run(operations.stop(self._link, self.id, reason))
+
+    async def interactions(self, *, status: str | None = None) -> tuple[Interaction, ...]:
+        """What it asks and asked, oldest first; `status="open"` is what waits for an answer."""
+        return await self._client.driver.run(operations.interactions(self._link, self.id, status))
 
     async def replay(self) -> Replay:
         """Rebuild its output from its events alone and compare."""

@@ -11,7 +11,7 @@ from ringback.client import operations, requests, streams
 from ringback.client.access import Access
 from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
-from ringback.client.records import Change, Event, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
 from ringback.client.sync import Driver, Wire
 from ringback.settings.connection import Connection, find_connection
@@ -128,6 +128,34 @@ class Ringback:
         """Jobs, newest first; further pages are fetched as they are needed."""
         filters = {"status": status, "tool": tool}
         return self.driver.iterate(operations.jobs(self.link, filters, limit))
+
+    def interaction(self, interaction_id: str) -> Interaction:
+        """One question of a job."""
+        return self.driver.run(operations.interaction(self.link, interaction_id))
+
+    def answer(
+        self,
+        interaction_id: str,
+        decision: str | None = None,
+        *,
+        option: str | None = None,
+        payload: Any = requests.ABSENT,
+    ) -> Interaction:
+        """Answer a question; the first answer counts.
+
+        Args:
+            interaction_id: from `Job.interactions`.
+            decision: `approve` or `reject`; to reject is possible for every question.
+            option: the id of the chosen one, where there are options.
+            payload: the answer itself, in the shape that the question asks for.
+
+        Raises:
+            AlreadyAnsweredError: it is over, and how.
+            InvalidInputError: this is no answer to it; it stays open.
+        """
+        return self.driver.run(
+            operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
+        )
 
     def tools(self) -> tuple[Tool, ...]:
         """The project's tools."""
@@ -255,6 +283,10 @@ class Job:
     def stop(self, reason: str | None = None) -> JobSnapshot:
         """Ask it to stop; harmless when it is over. The answer may still say `running`: `wait` tells the end."""
         return self._client.driver.run(operations.stop(self._link, self.id, reason))
+
+    def interactions(self, *, status: str | None = None) -> tuple[Interaction, ...]:
+        """What it asks and asked, oldest first; `status="open"` is what waits for an answer."""
+        return self._client.driver.run(operations.interactions(self._link, self.id, status))
 
     def replay(self) -> Replay:
         """Rebuild its output from its events alone and compare."""

@@ -140,6 +140,10 @@ class JobCancelledError(ConflictError):
     """The job was cancelled: there is no result and there will be none."""
 
 
+class AlreadyAnsweredError(ConflictError):
+    """The question is over; `problem` has its `interactionStatus` and the `response` that counts, if there is one."""
+
+
 class UnavailableError(RefusedError):
     """The server cannot do it now; the request itself is fine."""
 
@@ -151,6 +155,7 @@ BY_CODE: Mapping[str, type[RefusedError]] = {
     "idempotency_key_reused": IdempotencyConflictError,
     "not_finished": NotFinishedError,
     "job_cancelled": JobCancelledError,
+    "already_answered": AlreadyAnsweredError,
 }
 BY_STATUS: Mapping[int, type[RefusedError]] = {
     401: UnauthorizedError,

@@ -143,6 +143,22 @@ def stop(link: Link, job_id: str, reason: str | None) -> Steps[records.JobSnapsh
     return ask(link, requests.stop(link, job_id, reason=reason), reading.job_snapshot)
 
 
+def interactions(link: Link, job_id: str, status: str | None) -> Steps[tuple[records.Interaction, ...]]:
+    """What a job asks and asked, oldest first."""
+    path = requests.run(link, job_id, "interactions").path
+    return listed(link, path, reading.interaction, {"status": status})
+
+
+def interaction(link: Link, interaction_id: str) -> Steps[records.Interaction]:
+    """One question."""
+    return ask(link, requests.interaction(link, interaction_id), reading.interaction)
+
+
+def answer(link: Link, interaction_id: str, response: Mapping[str, Any]) -> Steps[records.Interaction]:
+    """Answer a question."""
+    return ask(link, requests.respond(link, interaction_id, response), reading.interaction)
+
+
 def switch_queue(link: Link, pool: str, action: str) -> Steps[Mapping[str, Any]]:
     """Pause or resume a pool."""
     return ask(link, requests.queue_switch(link, pool, action), json_object)

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ringback.client.errors import ProtocolError
-from ringback.client.records import Change, Event, JobResult, JobSnapshot, Progress, Tool
+from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Progress, Tool
 
 
 def job_snapshot(body: Any) -> JobSnapshot:
@@ -48,6 +48,25 @@ def job_result(body: Any) -> JobResult:
         signal=body.get("signal"),
         error=body.get("error"),
         next_cursor=body.get("next_cursor"),
+        raw=body,
+    )
+
+
+def interaction(body: Any) -> Interaction:
+    """Read a question."""
+    prompt = body.get("prompt") if isinstance(body, Mapping) else None
+    return Interaction(
+        interaction_id=_text(body, "interactionId"),
+        job_id=_text(body, "jobId"),
+        kind=_text(body, "kind"),
+        status=_text(body, "status"),
+        title=_text(prompt, "title"),
+        description=prompt.get("description") if isinstance(prompt, Mapping) else None,
+        is_blocking=bool(body.get("blocking", True)),
+        options=tuple(body.get("options") or ()),
+        response_schema=body.get("responseSchema"),
+        expires_at=_moment(body, "expiresAt"),
+        response=body.get("response"),
         raw=body,
     )
 

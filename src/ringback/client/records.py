@@ -108,6 +108,37 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Interaction:
+    """A question of a job.
+
+    Attributes:
+        kind: approval, confirmation, input or auth.
+        status: open, answered, rejected, expired or withdrawn.
+        options: `{"id", "label"?}` of each thing that can be chosen.
+        response_schema: JSON Schema of the payload.
+        response: the answer that counts, once there is one.
+    """
+
+    interaction_id: str
+    job_id: str
+    kind: str
+    status: str
+    title: str
+    description: str | None = None
+    is_blocking: bool = True
+    options: tuple[Mapping[str, Any], ...] = ()
+    response_schema: Mapping[str, Any] | None = None
+    expires_at: datetime | None = None
+    response: Mapping[str, Any] | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it waits for an answer."""
+        return self.status == "open"
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that can be started."""
 

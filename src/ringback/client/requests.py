@@ -5,13 +5,14 @@ import uuid
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, Final
 from urllib.parse import quote
 
 from ringback.client.errors import refusal
 from ringback.client.exchange import IDEMPOTENCY_HEADER, Link, Request
 
 ANSWER_WITHIN_S = 30.0
+ABSENT: Final = object()
 SILENCE_S = 75.0  # a stream sends a comment at least every half minute; longer silence means a dead connection
 
 
@@ -91,6 +92,22 @@ def result(link: Link, job_id: str, *, cursor: str | None, max_bytes: int | None
 def run(link: Link, run_id: str, *rest: str, query: Mapping[str, str | None] | None = None) -> Request:
     """`GET /v1/runs/{id}` and what lies below it, as JSON."""
     return _get(link, "/".join(("/v1/runs", _segment(run_id), *rest)), _given(query or {}))
+
+
+def interaction(link: Link, interaction_id: str) -> Request:
+    """`GET /v1/interactions/{id}`."""
+    return _get(link, f"/v1/interactions/{_segment(interaction_id)}")
+
+
+def response(decision: str | None, option: str | None, payload: Any) -> dict[str, Any]:
+    """An answer, with what there is of the three; None can be a payload, so its absence is `ABSENT`."""
+    body: dict[str, Any] = {**_given({"decision": decision, "selectedOptionId": option})}
+    return body if payload is ABSENT else {**body, "payload": payload}
+
+
+def respond(link: Link, interaction_id: str, response: Mapping[str, Any]) -> Request:
+    """`POST /v1/interactions/{id}/respond`."""
+    return _post(link, f"/v1/interactions/{_segment(interaction_id)}/respond", response, {})
 
 
 def tool(link: Link, name: str) -> Request:

@@ -1,0 +1,82 @@
+"""`answer`: what a job asks, and the answer to it."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+
+from ringback.cli.arguments import ArgumentError, read_arguments, read_json
+from ringback.cli.completion import job_ids
+from ringback.cli.moments import local
+from ringback.cli.session import Session, connected
+from ringback.cli.terminal import plain
+from ringback.client.records import Interaction
+from ringback.client.requests import ABSENT
+
+OF_QUESTIONS = "int_"
+
+
+@connected()
+def answer(
+    session: Session,
+    question: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="A question's id, or that of a job which asks one.", autocompletion=job_ids),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="[KEY=VALUE]...", help="Members of the answer, as its schema wants them."),
+    ] = None,
+    approve: Annotated[bool, typer.Option("--approve", help="Yes.")] = False,
+    reject: Annotated[bool, typer.Option("--reject", help="No, or refuse to answer.")] = False,
+    option: Annotated[str | None, typer.Option(metavar="OPTION", help="The id of the option to choose.")] = None,
+    payload: Annotated[str | None, typer.Option(metavar="JSON", help="The answer itself, as JSON.")] = None,
+) -> None:
+    """Answer what a job asks; without an answer, print the question. The first answer counts."""
+    if approve and reject:
+        raise ArgumentError("--approve and --reject exclude each other")
+    asked = _found(session, question)
+    given = _payload(asked, words or (), payload)
+    decision = "approve" if approve else "reject" if reject else None
+    if decision or option is not None or given is not ABSENT:
+        asked = session.client.answer(asked.interaction_id, decision, option=option, payload=given)
+    if session.out.json_mode:
+        session.out.document(asked.raw)
+    elif asked.is_open:
+        _print(session, asked)
+    else:
+        session.out.line(f"{asked.interaction_id}  {plain(asked.status)}")
+
+
+def _found(session: Session, name: str) -> Interaction:
+    if name.startswith(OF_QUESTIONS):
+        return session.client.interaction(name)
+    found = session.client.job(name).interactions(status="open")
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise ArgumentError(f"{name} asks nothing at present")
+    raise ArgumentError(f"{name} asks more than one thing: {', '.join(each.interaction_id for each in found)}")
+
+
+def _payload(asked: Interaction, words: Sequence[str], whole: str | None) -> Any:
+    if whole is not None and words:
+        raise ArgumentError("give the answer as --payload or as KEY=VALUE, not both")
+    if whole is not None:
+        return read_json(whole, "--payload")
+    return read_arguments(words, asked.response_schema or {}) if words else ABSENT
+
+
+def _print(session: Session, asked: Interaction) -> None:
+    out = session.out
+    out.line(f"{out.paint(asked.interaction_id, 'bold')}  {plain(asked.kind)}  {plain(asked.title)}")
+    facts = {
+        "asks": plain(asked.description or ""),
+        "options": ", ".join(plain(each["id"]) for each in asked.options),
+        "members": ", ".join(plain(each) for each in (asked.response_schema or {}).get("properties", {})),
+        "until": local(asked.expires_at, datetime.now(UTC)),
+    }
+    for name, fact in facts.items():
+        if fact:
+            out.line(f"  {name.ljust(7)}  {fact}")
