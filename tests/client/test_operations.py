@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from ringback.client import (
+    AlreadyAnsweredError,
     InvalidInputError,
     NotFoundError,
     ProtocolError,
@@ -223,3 +224,39 @@ def test_readable_output_that_breaks_is_not_begun_twice() -> None:
     driver = Driver(ScriptedWire(stream(lost()), stream(b"abc", lost())), lambda seconds: None)
     with pytest.raises(UnreachableError):
         list(driver.iterate(output(Link("http://h"), "r1", Output(is_text=True))))
+
+
+ASKED = {
+    "interactionId": "int_1",
+    "jobId": "job_1",
+    "kind": "input",
+    "status": "open",
+    "blocking": False,
+    "prompt": {"title": "Which?"},
+    "options": [{"id": "a"}],
+    "expiresAt": "2027-01-01T00:00:00Z",
+}
+
+
+def test_questions_are_read_and_answered_with_what_was_given(slept: list[float]) -> None:
+    wire = ScriptedWire(ok({"items": [ASKED]}), ok(ASKED), ok({**ASKED, "status": "answered"}), ok(ASKED), ok(ASKED))
+    rb = client(wire)
+    (asked,) = rb.job("job_1").interactions(status="open")
+    assert (asked.title, asked.is_open, asked.is_blocking, asked.options) == ("Which?", True, False, ({"id": "a"},))
+    assert asked.expires_at is not None
+    assert rb.interaction("int_1") == asked
+    assert not rb.answer("int_1", option="a").is_open
+    rb.answer("int_1", "reject")
+    rb.answer("int_1", payload=None)
+    assert [request.path for request in wire.asked[:2]] == ["/v1/runs/job_1/interactions", "/v1/interactions/int_1"]
+    assert {request.path for request in wire.asked[2:]} == {"/v1/interactions/int_1/respond"}
+    bodies = [json.loads(request.body or b"") for request in wire.asked[2:]]
+    assert bodies == [{"selectedOptionId": "a"}, {"decision": "reject"}, {"payload": None}]
+
+
+def test_a_second_answer_is_told_of_the_first(slept: list[float]) -> None:
+    first = {"decision": "approve", "submittedBy": "ann"}
+    wire = ScriptedWire(problem(409, "already_answered", interactionStatus="answered", response=first))
+    with pytest.raises(AlreadyAnsweredError) as caught:
+        client(wire).answer("int_1", "reject")
+    assert caught.value.problem["response"] == first

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from ringback.client.asynchronous import AsyncJob, AsyncRingback
     from ringback.client.blocking import Job, Ringback
     from ringback.client.errors import (
+        AlreadyAnsweredError,
         ConflictError,
         Flaw,
         ForbiddenError,
@@ -31,10 +32,11 @@ if TYPE_CHECKING:
         UnavailableError,
         UnreachableError,
     )
-    from ringback.client.records import Change, Event, JobResult, JobSnapshot, Progress, Replay, Tool
+    from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Progress, Replay, Tool
     from ringback.client.retry import RetryPolicy
 
 __all__ = [
+    "AlreadyAnsweredError",
     "AsyncJob",
     "AsyncRingback",
     "Change",
@@ -44,6 +46,7 @@ __all__ = [
     "ForbiddenError",
     "IdempotencyConflictError",
     "IdempotencyKeyError",
+    "Interaction",
     "InvalidInputError",
     "Job",
     "JobCancelledError",
@@ -72,7 +75,9 @@ _HOMES = {
     "Job": "blocking",
     "Ringback": "blocking",
     "RetryPolicy": "retry",
-} | dict.fromkeys(("Change", "Event", "JobResult", "JobSnapshot", "Progress", "Replay", "Tool"), "records")
+} | dict.fromkeys(
+    ("Change", "Event", "Interaction", "JobResult", "JobSnapshot", "Progress", "Replay", "Tool"), "records"
+)
 
 
 def __getattr__(name: str) -> Any:
