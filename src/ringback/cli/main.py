@@ -34,7 +34,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "down": Entry("down", "down", "Stop the server that runs on the data folder."),
         "worker": Entry("worker", "worker", "Run a worker that takes work from a server.", forwards=True),
         "token": Entry("token", "app", "Print the local owner's token, or make, list and revoke tokens."),
-        "mcp": Entry("mcp", "app", "Serve MCP over stdio; starts the local server in the background when none runs."),
+        "mcp": Entry("mcp", "app", "Serve MCP over stdio."),
         "doctor": Entry("doctor", "doctor", "Check this installation and say how to mend it."),
         "db": Entry("db", "app", "Back up, check, migrate and tidy the ledger."),
     },

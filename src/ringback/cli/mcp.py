@@ -5,16 +5,24 @@ import sys
 
 import typer
 
+from ringback.cli.coercion import QuickGroup
 from ringback.cli.session import DataOption, ProjectOption, UrlOption
 from ringback.client.embedded import is_serving
 from ringback.settings.connection import Connection, find_connection
 
-app = typer.Typer(invoke_without_command=True, no_args_is_help=False)
+app = typer.Typer(
+    cls=QuickGroup,
+    invoke_without_command=True,
+    no_args_is_help=False,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
 
 
 @app.callback()
 def mcp(context: typer.Context, data: DataOption = None, url: UrlOption = None, project: ProjectOption = None) -> None:
-    """Serve MCP over stdio; starts the local server in the background when none runs."""
+    """Serve MCP over stdio. Starts the local server in the background when none runs; runs go on when this ends."""
     if context.invoked_subcommand is not None:
         return
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)  # stdout is the protocol's alone
