@@ -6,7 +6,7 @@ import asyncio
 import base64
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ from ringback.store.local_notify import LocalNotify
 from ringback.store.sqlite import SqliteStore
 from tests.api.contract import hold
 
+Mount = Callable[[Core, ASGIApp], Mapping[str, ASGIApp]]
 TOKEN = "rbp_" + "o" * 43
 OTHER_TOKEN = "rbp_" + "p" * 43  # bound to the project `other`
 BOUND_TOKEN = "rbp_" + "q" * 43  # bound to the project `default`
@@ -187,8 +188,10 @@ def chunk_event(data: bytes, stream: str = "stdout", offset: int = 0) -> dict[st
 
 
 @asynccontextmanager
-async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> AsyncIterator[Door]:
-    """A door over a fresh ledger with two projects."""
+async def opened(
+    folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,), mount: Mount | None = None
+) -> AsyncIterator[Door]:
+    """A door over a fresh ledger with two projects, and what `mount` makes beside it."""
     clock, notify, path = SystemClock(), LocalNotify(), folder / "ringback.db"
     store = SqliteStore(path, clock=clock, notify=notify)
     await store.open()
@@ -204,7 +207,8 @@ async def opened(folder: Path, tools: Sequence[Mapping[str, Any]] = (TOOL,)) -> 
     await core.start()
     await _populate(core, tools)
     listener = socket.create_server(("127.0.0.1", 0))
-    config = _config(create_app(core, version="1"))
+    mounted = {} if mount is None else mount(core, create_app(core, version="1"))
+    config = _config(create_app(core, version="1", mounted=mounted))
     config.load()
     server = uvicorn.Server(config)
     server.lifespan = config.lifespan_class(config)

@@ -51,11 +51,13 @@ async def _start(caller: Caller, ctx: Context, offer: Offer, arguments: Argument
     accepted = await jobs.start(caller, offer, arguments)
     if not offer.waits:
         return structured(accepted)
-    if takes_tasks(ctx):
+    if takes_tasks(ctx) and not offer.is_inline:
         return await tasks.created(caller, accepted["job_id"])
     job = await jobs.wait(caller, accepted["job_id"], within_s=INLINE_S, seen=_progress(ctx))
     if job["status"] in jobs.ENDED:
         return structured(await jobs.ended(caller, job), is_error=job["status"] != "done")
+    if takes_tasks(ctx):
+        return await tasks.created(caller, accepted["job_id"])
     note = "still under way: go on with something else, its end will be reported; or ask later with get_job_status"
     return structured({**_brief(job), "note": note})
 

@@ -19,6 +19,7 @@ from ringback.client.exchange import Link
 from ringback.client.retry import HASTY
 
 if TYPE_CHECKING:
+    from mcp.server.lowlevel import Server
     from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 
 PATH = "/mcp"
@@ -31,10 +32,13 @@ class McpDoor:
     Args:
         api: the application whose routes the tools call.
         owner_of: who a bearer token belongs to; None: nobody.
+        refine: gets the MCP server before it serves, and may give it more.
     """
 
-    def __init__(self, api: ASGIApp, owner_of: Authenticate) -> None:
-        self._api, self._owner_of = api, owner_of
+    def __init__(
+        self, api: ASGIApp, owner_of: Authenticate, refine: Callable[[Server[Any]], None] | None = None
+    ) -> None:
+        self._api, self._owner_of, self._refine = api, owner_of, refine
         self._manager: StreamableHTTPSessionManager | None = None
         self._serving: asyncio.Task[None] | None = None
         self._is_over = asyncio.Event()
@@ -74,7 +78,10 @@ class McpDoor:
                 token, project = _bearer(given), given.get("ringback-project")
                 return Caller(driver, Link(token=token, project=project, retry=HASTY))
 
-            self._manager = StreamableHTTPSessionManager(create_server(caller_of))
+            server = create_server(caller_of)
+            if self._refine is not None:
+                self._refine(server)
+            self._manager = StreamableHTTPSessionManager(server)
             ready = asyncio.Event()
             self._serving = asyncio.create_task(self._serve(self._manager, ready), name="mcp-sessions")
             await ready.wait()

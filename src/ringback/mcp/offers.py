@@ -33,12 +33,14 @@ class Offer:
 
     Attributes:
         waits: whether a call may be answered with its result; else with the handle alone.
+        is_inline: whether even a client that takes tasks gets the result at once, if it comes soon.
         options: our arguments beside the tool's own.
     """
 
     tool: types.Tool
     name: str
     waits: bool
+    is_inline: bool
     options: frozenset[str]
 
     def split(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -81,7 +83,7 @@ def _offer(item: Mapping[str, Any]) -> Offer:
         output_schema=RESULT if waits else HANDLE,
         annotations=hints,
     )
-    return Offer(tool, item["name"], waits, options)
+    return Offer(tool, item["name"], waits, item["mode"] == "inline", options)
 
 
 def _schema(item: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
