@@ -2,14 +2,20 @@
 
 import asyncio
 import os
-import signal
 from typing import Any
 
 from ringback.worker.app import App
 from ringback.worker.context import Context
+from ringback.worker.schema import ArgumentsError
 
 app = App()
 NAME = {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]}
+
+
+@app.tool(mode="inline")
+def about() -> str:
+    """Say what this is. The suite calls the first tool of the list without arguments."""
+    return "tools for tests"
 
 
 @app.tool(mode="inline")
@@ -33,8 +39,8 @@ async def failing_job() -> None:
 
 @app.tool(mode="task")
 def protocol_error_job() -> None:
-    """Take its whole interpreter down, so that nobody can say what became of it."""
-    os.kill(os.getpid(), signal.SIGKILL)
+    """Fail before the work could begin, which is no error of the tool."""
+    raise ArgumentsError("they do not fit", "")
 
 
 @app.tool(mode="task", idempotent=True)
@@ -48,6 +54,7 @@ async def confirm_delete(ctx: Context, filename: str) -> str:
 async def multi_input(ctx: Context) -> list[Any]:
     """Ask two things at a time."""
     first = asyncio.ensure_future(ctx.ask("Your name?", kind="input", schema=NAME, blocking=False))
+    await asyncio.sleep(0)  # let the first be asked first
     second = await ctx.ask("Another name?", kind="input", schema=NAME)
     return [(await first).payload, second.payload]
 
@@ -72,3 +79,21 @@ async def pause(seconds: float = 600) -> str:
     """Take long."""
     await asyncio.sleep(seconds)
     return "rested"
+
+
+@app.tool(mode="inline")
+def test_missing_capability() -> None:
+    """Refused by the fixtures: it needs what no client declares."""
+
+
+@app.tool(mode="inline")
+def test_streaming_elicitation() -> str:
+    """Answer on a stream."""
+    return "streamed"
+
+
+@app.tool(mode="inline")
+def test_logging_tool() -> str:
+    """Write to the log of the job, which is no message to the client."""
+    print("a line")
+    return "logged"

