@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -89,11 +88,15 @@ class Front:
         """In the handshake era the connection itself tells of a changed list of tools."""
         last: list[Any] | None = None
         while True:
-            with suppress(RingbackError):
+            try:
                 now = await all_tools(caller)
                 if last is not None and now != last:
                     await session.send_tool_list_changed()
                 last = now
+            except RingbackError:
+                pass  # the server is away: the next look tells
+            except Exception:  # the last line of a loop: an odd answer must not end the connection
+                log.exception("looking at the tools failed")
             await asyncio.sleep(TOOLS_EVERY_S)
 
 
