@@ -97,3 +97,10 @@ def test_logging_tool() -> str:
     """Write to the log of the job, which is no message to the client."""
     print("a line")
     return "logged"
+
+
+@app.tool(mode="task", idempotent=True)
+async def steady(seconds: float) -> str:
+    """May be tried again after a loss."""
+    await asyncio.sleep(seconds)
+    return "steady"
