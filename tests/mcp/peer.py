@@ -9,17 +9,17 @@ from typing import Any, ClassVar, Literal
 
 import httpx2
 import mcp_types as types
-from mcp import Client
 from mcp.client.extension import ClaimContext, ClientExtension, NotificationBinding, ResultClaim
 from mcp.client.stdio import StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from mcp import Client
 from ringback.mcp.clients import TASKS
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 ENDED = frozenset(("completed", "failed", "cancelled"))
-ANY: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+ANY: Any = TypeAdapter(dict[str, Any])
 
 
 class Created(types.Result):
@@ -85,7 +85,7 @@ class Peer:
 
     async def ask(self, method: str, task_id: str, **more: Any) -> dict[str, Any]:
         params = _Params.model_validate({"taskId": task_id, **more})
-        answer = await self.client.session.send_request(TaskRequest(method=method, params=params), ANY)
+        answer: dict[str, Any] = await self.client.session.send_request(TaskRequest(method=method, params=params), ANY)
         return {name: value for name, value in answer.items() if name != "_meta"}
 
     async def until(self, task_id: str, *statuses: str) -> dict[str, Any]:
@@ -102,7 +102,7 @@ class Peer:
         return await self.until(task_id, *ENDED)
 
 
-async def _never(*_: Any) -> types.ElicitResult:
+async def _never(context: Any, params: Any) -> types.ElicitResult:
     raise AssertionError("elicitation comes through tasks only")
 
 

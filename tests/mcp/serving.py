@@ -12,11 +12,14 @@ from mcp.server.lowlevel import Server
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.core import Core
+from ringback.domain.ids import ProjectId
 from ringback.mcp.http import PATH, McpDoor
-from tests.api.door import BOUND_TOKEN, TOKEN, Door, opened
+from ringback.services.access import WORKER_SCOPES
+from tests.api.door import TOKEN, Door, opened
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 WITHIN_S = 60.0
+WORKER_TOKEN = "rbp_" + "w" * 43
 
 
 @asynccontextmanager
@@ -29,6 +32,8 @@ async def serving(folder: Path, refine: Callable[[Server[Any]], None] | None = N
         return {PATH: doors[0], f"/open{PATH}": _Admitted(doors[0])}
 
     async with opened(folder, (), mount) as door:
+        where = ProjectId("default")
+        await door.core.access.remember(WORKER_TOKEN, owner="worker", scopes=WORKER_SCOPES, project_id=where)
         try:
             async with _worker(door, folder):
                 yield door
@@ -53,7 +58,7 @@ async def _worker(door: Door, folder: Path) -> AsyncIterator[None]:
     words += ["--data", str(folder / "worker"), "--name", "w", "--slots", "8", "--drain-grace", "1"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGBACK_")}
     path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
-    env = {**kept, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "RINGBACK_TOKEN": BOUND_TOKEN}
+    env = {**kept, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "RINGBACK_TOKEN": WORKER_TOKEN}
     (folder / "worker").mkdir()
     with (folder / "worker.log").open("wb") as log:
         worker = await asyncio.create_subprocess_exec(

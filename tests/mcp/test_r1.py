@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
+from ringback.domain.ids import ProjectId
+from ringback.domain.roles import Role
 from ringback.ports.store import Desk
+from ringback.services.access import SCOPES
 from tests.api.door import Door, opened
 from tests.mcp.lines import Lines, front
 
@@ -152,20 +155,23 @@ async def test_a_wrong_shape_and_an_unknown_tool_are_errors_of_the_protocol(
 
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Door]:
-    """A real server with the page's project and one who may only look."""
+    """A real server with the page's project, and a Viewer of another one."""
     async with opened(tmp_path) as door:
         values = {"project_id": "lab", "org_id": "local", "slug": "mcp-lab", "name": "lab", "created_at": 0}
 
         def work(desk: Desk) -> None:
             desk.write("insert_project", values)
+            desk.write("insert_user", {"user_id": "vera", "name": "vera", "platform_role": "admin", "created_at": 0})
 
         await door.core.store.commit(work)
         await door.core.access.install()
-        await door.core.access.remember(VIEWER, owner="viewer", scopes=["runs:read"])
+        await door.core.access.remember(VIEWER, owner="vera", scopes=SCOPES, user_id="vera")
+        door.core.access.know_role(ProjectId("default"), "vera", Role.VIEWER)
+        door.core.access.know_platform_role("vera", "admin")  # which is no membership of the page's project
         yield door
 
 
-async def test_one_who_may_only_look_reads_a_real_run(lab: Door, tmp_path: Path) -> None:
+async def test_a_viewer_reads_a_real_run(lab: Door, tmp_path: Path) -> None:
     run_id = await lab.start()
     worker = await lab.worker()
     await worker.finish(b"x\n", result={"ok": True})

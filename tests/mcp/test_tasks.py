@@ -106,7 +106,7 @@ async def test_unknown_and_foreign_tasks_look_the_same(door: Door) -> None:
             name = handle["taskId"] if token != TOKEN else unknown
             async with over_http(url_of(door), token, project=project) as other:
                 for method in ("tasks/get", "tasks/cancel", "tasks/update"):
-                    more = {"inputResponses": {}} if method == "tasks/update" else {}
+                    more: dict[str, Any] = {"inputResponses": {}} if method == "tasks/update" else {}
                     with pytest.raises(MCPError) as refused:
                         await other.ask(method, name, **more)
                     told.add((refused.value.error.code, refused.value.error.message))
@@ -126,7 +126,9 @@ async def test_only_a_request_that_declares_the_extension_gets_tasks(door: Door)
                 assert result.structured_content["status"] == "done"
                 assert result.structured_content["job_id"].startswith("job_")
                 code = await _code(plain.ask("tasks/get", handle["taskId"]))
-                assert code == (types.METHOD_NOT_FOUND if mode == "legacy" else types.MISSING_REQUIRED_CLIENT_CAPABILITY)
+                assert code == (
+                    types.METHOD_NOT_FOUND if mode == "legacy" else types.MISSING_REQUIRED_CLIENT_CAPABILITY
+                )
         for removed in ("tasks/result", "tasks/list"):
             assert await _code(peer.ask(removed, handle["taskId"])) == types.METHOD_NOT_FOUND
 

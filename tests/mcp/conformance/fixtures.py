@@ -30,11 +30,11 @@ def refine(server: Server[Any]) -> None:
     """Put the fixtures before the server's own way of calling tools."""
     entry = server.get_request_handler("tools/call")
     assert entry is not None
-    inner = entry.handler
+    inner: Any = entry.handler
 
     async def call(ctx: Any, params: types.CallToolRequestParams) -> Any:
         if params.name == "test_missing_capability":
-            needed = {"requiredCapabilities": {"sampling": {}}}
+            needed: dict[str, Any] = {"requiredCapabilities": {"sampling": {}}}
             raise MCPError(types.MISSING_REQUIRED_CLIENT_CAPABILITY, "this tool needs sampling", needed)
         if params.name in ONLY_TASKS and not takes_tasks(ctx):
             needed = {"requiredCapabilities": {"extensions": {TASKS: {}}}}
@@ -43,9 +43,7 @@ def refine(server: Server[Any]) -> None:
             responses = (ctx.params or {}).get("inputResponses") or {}
             if "user_name" not in responses:
                 return {"resultType": "input_required", "inputRequests": {"user_name": QUESTION}}
-            params = params.model_copy(
-                update={"arguments": {"user_name": responses["user_name"]["content"]["name"]}}
-            )
+            params = params.model_copy(update={"arguments": {"user_name": responses["user_name"]["content"]["name"]}})
         answer = await inner(ctx, params)
         if params.name == "greet" and answer.structured_content is not None:  # the suite wants the bare text
             answer.content = [types.TextContent(type="text", text=answer.structured_content["result"])]

@@ -1,7 +1,7 @@
 """The official conformance suite: every server scenario that applies to a server of tools and tasks.
 
-Not run are those about what Ringback does not have: resources, prompts, completion, sampling, roots, logging levels, skills, custom
-headers, and input that is asked for before a call begins (`input-required-result-*`), except in the one about tasks.
+Not run are those about what Ringback does not have: resources, prompts, completion, sampling, roots, logging levels, skills,
+custom headers, and input that is asked for before a call begins (`input-required-result-*`), except in the one about tasks.
 """
 
 import asyncio
@@ -69,7 +69,7 @@ async def test_the_official_suite_finds_no_failure(tmp_path: Path) -> None:
 
 async def _statuses(scenario: str, url: str, folder: Path) -> dict[str, str]:
     """How each check of a scenario ended, by its name."""
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True)  # noqa: ASYNC240 - nobody else waits
     words = ("server", "--url", url, "--scenario", scenario, "--output-dir", str(folder))
     suite = await asyncio.create_subprocess_exec(
         *conformance(),
@@ -81,6 +81,6 @@ async def _statuses(scenario: str, url: str, folder: Path) -> dict[str, str]:
         stderr=asyncio.subprocess.STDOUT,
     )
     out, _ = await suite.communicate()
-    files = list(folder.rglob("checks.json"))
+    files = list(folder.rglob("checks.json"))  # noqa: ASYNC240
     assert len(files) == 1, out.decode()
     return {check["id"]: check["status"] for check in json.loads(files[0].read_text(encoding="utf-8"))}
