@@ -19,6 +19,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -130,27 +131,33 @@ def converse(program: str, folder: Path) -> tuple[Model, dict[str, float], bytes
         env = prepared(folder / "home", work, program, model.url)
         command = [program, "--mcp-config", str(folder / "mcp.json"), "--strict-mcp-config", "--allowedTools", TOOL]
 
-        def replied(text: str) -> bool:
-            return any(reply == text for _, _, reply in model.asked)
-
         terminal = Terminal(command, work, env)
         try:
             terminal.until(lambda: "❯".encode() in terminal.written, 60)
             terminal.until(lambda: False, 4)
-            terminal.type("run the tests")
-            for name, text, line in (
-                ("started", "They run in the background.", "what is the capital of France?"),
-                ("answered", "Paris.", ""),
-                ("told", f"The tests have ended: {SUMMARY}", ""),
-            ):
-                began = time.monotonic()
-                if terminal.until(lambda wanted=text: replied(wanted), 90):  # type: ignore[misc]
-                    times[name] = time.monotonic() - began
-                if line:
-                    terminal.type(line)
+            _talk(terminal, model, times)
         finally:
             terminal.close()
     return model, times, terminal.written
+
+
+def _talk(terminal: Terminal, model: Model, times: dict[str, float]) -> None:
+    """Say the lines, each once the one before was answered; how long each took, in seconds."""
+    terminal.type("run the tests")
+    for name, text, line in (
+        ("started", "They run in the background.", "what is the capital of France?"),
+        ("answered", "Paris.", ""),
+        ("told", f"The tests have ended: {SUMMARY}", ""),
+    ):
+        began = time.monotonic()
+        if terminal.until(partial(_has_replied, model, text), 120):
+            times[name] = time.monotonic() - began
+        if line:
+            terminal.type(line)
+
+
+def _has_replied(model: Model, text: str) -> bool:
+    return any(reply == text for _, _, reply in model.asked)
 
 
 def transcript(model: Model, times: dict[str, float]) -> str:

@@ -6,6 +6,7 @@ import sys
 import typer
 
 from ringback.cli.coercion import QuickGroup
+from ringback.cli.mcp_install import install
 from ringback.cli.session import DataOption, ProjectOption, UrlOption
 from ringback.client.embedded import is_serving
 from ringback.settings.connection import Connection, find_connection
@@ -39,3 +40,6 @@ def mcp(context: typer.Context, data: DataOption = None, url: UrlOption = None, 
         return find_connection(url=url, project=project, data=data)
 
     serve(find)
+
+
+app.command("install")(install)
