@@ -10,10 +10,12 @@ from ringback.views.tools import queue, worker
 
 
 async def workers(call: Call) -> Reply:
-    """Attached workers, newest first, with how much each holds."""
-    reads = call.core.store.reads
+    """Attached workers, newest first, with how much of this project each holds; they work for every project."""
+    reads, project_id = call.core.store.reads, call.project.project_id
     sessions = await reads.sessions()
-    return reply_json({"items": [worker(each, len(await reads.runs_held_by(each.session_id))) for each in sessions]})
+    held = [await reads.runs_held_by(each.session_id) for each in sessions]
+    counts = [sum(run.project_id == project_id for run in runs) for runs in held]
+    return reply_json({"items": [worker(each, count) for each, count in zip(sessions, counts, strict=True)]})
 
 
 async def queues(call: Call) -> Reply:
