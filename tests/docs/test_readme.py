@@ -91,7 +91,7 @@ def test_every_line_of_the_command_line_tour(reader: Reader) -> None:
 
 
 def test_the_python_examples(reader: Reader) -> None:
-    client, functions = PYTHON
+    client, functions, asking = PYTHON
     said = subprocess.run([sys.executable, "-c", client], capture_output=True, text=True, check=False, timeout=60)
     assert said.returncode == 0, said.stderr
     assert said.stdout.startswith("failed 15 passed, 1 failed")
@@ -99,6 +99,9 @@ def test_the_python_examples(reader: Reader) -> None:
     listing = f"{functions}\nprint(*app.tools)"
     said = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=False, timeout=60)
     assert (said.stdout, said.stderr) == ("crawl\n", "")
+    listing = f"{asking}\nprint(*app.tools)"
+    said = subprocess.run([sys.executable, "-c", listing], capture_output=True, text=True, check=False, timeout=60)
+    assert (said.stdout, said.stderr) == ("deploy\n", "")
 
 
 def test_the_file_of_tools_is_one(tmp_path: Path) -> None:
