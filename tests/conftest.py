@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -21,6 +22,11 @@ settings.register_profile(
     derandomize=os.environ.get("RINGBACK_TEST_SCALE") != "full",
 )
 settings.load_profile("any machine")
+
+
+# In the background of a shell SIGINT is ignored, and every program that a test starts would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

@@ -113,7 +113,7 @@ class Door:
 
     async def events(self, run_id: str, query: str = "", **headers: str) -> list[Event]:
         """Everything that a stream delivers until the server closes it."""
-        async with asyncio.timeout(5), self.stream(f"/v1/runs/{run_id}/events{query}", **headers) as messages:
+        async with asyncio.timeout(15), self.stream(f"/v1/runs/{run_id}/events{query}", **headers) as messages:
             return [message async for message in messages]
 
     async def worker(self, name: str = "w1", *, slots: int = 8, pool: str = "default") -> Worker:
@@ -217,7 +217,7 @@ async def opened(
     headers = {"authorization": f"Bearer {TOKEN}", "ringback-project": "default"}
     try:
         hooks = {"response": [hold]}
-        async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=10, event_hooks=hooks) as client:
+        async with httpx2.AsyncClient(base_url=url, headers=headers, timeout=60, event_hooks=hooks) as client:
             yield Door(core, client, server, path)
     finally:
         core.close_doors()

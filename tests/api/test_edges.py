@@ -33,7 +33,7 @@ async def test_silent_streams_give_signs_of_life(door: Door, monkeypatch: pytest
     run_id = await door.start()
     headers = {"accept": "text/event-stream"}
     for path, sign in ((f"/v1/runs/{run_id}/events", ": "), ("/v1/events?types=output.chunk", "id: ")):
-        async with asyncio.timeout(5), door.client.stream("GET", path, headers=headers) as answer:
+        async with asyncio.timeout(15), door.client.stream("GET", path, headers=headers) as answer:
             signs = 0
             async for line in answer.aiter_lines():
                 signs += line.startswith(sign)
@@ -46,7 +46,7 @@ async def test_a_stream_whose_last_announcement_was_lost_ends_with_the_next_sign
 ) -> None:
     monkeypatch.setattr(runs, "SIGN_OF_LIFE_S", 0.01)
     run_id = await door.start()
-    async with asyncio.timeout(5), door.stream(f"/v1/runs/{run_id}/events") as messages:
+    async with asyncio.timeout(15), door.stream(f"/v1/runs/{run_id}/events") as messages:
         await anext(messages)
         door.core.engine.bells._watchers.clear()
         await door.client.delete(f"/jobs/{run_id}")

@@ -23,7 +23,7 @@ async def test_pages_and_stream_deliver_the_same(door: Door) -> None:
     for run in runs:
         own = [item["sequence"] for item in items if item["runId"] == run]
         assert own == list(range(1, len(own) + 1))
-    async with asyncio.timeout(5), door.stream("/v1/events") as messages:
+    async with asyncio.timeout(15), door.stream("/v1/events") as messages:
         assert [(await anext(messages)).body for _ in items] == items
 
 
@@ -39,7 +39,7 @@ async def test_a_stream_goes_on_behind_its_last_id_while_work_goes_on(door: Door
     working = asyncio.create_task(work())
     seen: list[str] = []
     last: dict[str, str] = {}
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(15):
         while len(seen) < 35:
             async with door.stream("/v1/events", **last) as messages:
                 for _ in range(3):
@@ -56,7 +56,7 @@ async def test_a_stream_goes_on_behind_its_last_id_while_work_goes_on(door: Door
 
 async def test_latest_begins_at_the_present_end(door: Door) -> None:
     await door.start()
-    async with asyncio.timeout(5), door.stream("/v1/events?after=latest") as messages:
+    async with asyncio.timeout(15), door.stream("/v1/events?after=latest") as messages:
         run_id = await door.start()
         assert (await anext(messages)).body["runId"] == run_id
 
@@ -70,7 +70,7 @@ async def test_types_filter_without_losing_the_place(door: Door) -> None:
     assert [item["event"]["type"] for item in page["items"]] == ["output.chunk"]
     rest = await door.get(f"/v1/events?types=output.chunk&after={page['nextAfter']}")
     assert [item["event"]["type"] for item in rest["items"]] == ["output.chunk"]
-    async with asyncio.timeout(5), door.stream("/v1/events?types=output.chunk") as messages:
+    async with asyncio.timeout(15), door.stream("/v1/events?types=output.chunk") as messages:
         assert [(await anext(messages)).body for _ in range(2)] == page["items"] + rest["items"]
 
 

@@ -157,7 +157,7 @@ async def test_a_reader_that_goes_away_leaves_nothing_behind(door: Door) -> None
     async with door.stream(f"/v1/runs/{run_id}/events") as messages:
         await anext(messages)
         assert "ringback_open_streams 1.0" in (await door.client.get("/metrics")).text
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         while "ringback_open_streams 0.0" not in (await door.client.get("/metrics")).text:
             await asyncio.sleep(0)
     assert not door.core.engine.bells._watchers

@@ -67,7 +67,7 @@ async def test_a_wait_ends_with_the_run(door: Door) -> None:
     worker, run_id = await door.worker(), await door.start()
     waiting = asyncio.create_task(door.client.get(f"/v1/runs/{run_id}", headers={"prefer": "wait=9"}))
     await worker.finish()
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         answer = await waiting
     assert answer.headers["preference-applied"] == "wait=9"
     assert answer.json()["status"] == "succeeded"

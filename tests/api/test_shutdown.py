@@ -33,7 +33,7 @@ async def test_streams_and_waits_end_when_the_doors_close(door: Door) -> None:
                 opened[3].set()
 
     streams = [*(asyncio.create_task(follow(number)) for number in range(3)), asyncio.create_task(follow_project())]
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         await asyncio.gather(*(each.wait() for each in opened))
         door.core.close_doors()
         await asyncio.gather(*streams, *waits)
@@ -69,7 +69,7 @@ async def test_a_server_with_open_streams_is_gone_promptly(door: Door) -> None:
 
     opened = asyncio.Event()
     following = asyncio.create_task(follow())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         await opened.wait()
         door.core.close_doors()
         await door.server.shutdown()

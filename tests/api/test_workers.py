@@ -60,7 +60,7 @@ async def test_a_claim_waits_for_work_and_ends_without(door: Door) -> None:
     assert await worker.claim(wait_ms=0) == []
     claiming = asyncio.create_task(worker.claim())
     run_id = await door.start({"a": 1})
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         (claim,) = await claiming
     assert (claim["runId"], claim["arguments"], claim["tool"]) == (run_id, {"a": 1}, "echo")
     assert (claim["attemptNo"], claim["fence"], claim["runtime"]) == (1, 1, "function")
@@ -177,11 +177,11 @@ async def test_a_session_that_is_over_is_gone(door: Door) -> None:
 async def test_a_worker_that_goes_away_takes_no_claim_along(door: Door) -> None:
     worker = await door.worker()
     claiming = asyncio.create_task(worker.claim(1, wait_ms=20_000))
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         while not door.core.engine.bells.known(SessionId(worker.session_id)):
             await asyncio.sleep(0)
     claiming.cancel()
     run_id = await door.start()
     other = await door.worker("w2")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         assert [claim["runId"] for claim in await other.claim(1)] == [run_id]

@@ -92,7 +92,7 @@ async def test_a_waiting_claim_is_woken_by_new_work(here: Installed) -> None:
     waiting = asyncio.create_task(here.core.workers.handing_out.claim(session, slots=1, wait_s=20))
     run = await here.start()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         work = await waiting
 
     assert [claim["runId"] for claim in work.claims] == [run.run_id]

@@ -37,7 +37,7 @@ async def test_the_loops_carry_a_chain_to_its_end_by_themselves(tmp_path: Path) 
         session = await here.attach()
         await here.run_once(session)
 
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(15):
             work = await here.core.workers.handing_out.claim(session, slots=1, wait_s=5)
 
         assert [claim["runId"] for claim in work.claims] == [second.run_id]

@@ -97,7 +97,7 @@ async def test_waiting_ends_with_the_run(here: Installed) -> None:
     waiting = asyncio.create_task(here.core.runs.wait(run, within_s=20))
     await here.run_once(await here.attach())
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         assert (await waiting).status is Status.SUCCEEDED
 
 
@@ -132,7 +132,7 @@ async def test_a_stream_opened_at_any_time_delivers_the_end_once_and_closes(here
     await here.settle(session, claim)
     after = asyncio.create_task(follow(here, run.run_id))
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         whole, rest, late = await before, await during, await after
 
     assert whole == late == list(range(1, len(whole) + 1))
@@ -190,7 +190,7 @@ async def test_closing_ends_waits_and_streams(here: Installed) -> None:
 
     here.core.close_doors()
 
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         assert (await waiting).status is Status.QUEUED
         assert await following == [1]
         assert (await claiming).claims == []

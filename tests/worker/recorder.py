@@ -19,8 +19,8 @@ class Recorder:
         self._changed = asyncio.Event()
 
     async def until(self, is_there: Callable[["Recorder"], bool]) -> None:
-        """Wait, five seconds at most."""
-        async with asyncio.timeout(5):
+        """Wait, a minute at most."""
+        async with asyncio.timeout(60):
             while not is_there(self):
                 self._changed.clear()
                 await self._changed.wait()

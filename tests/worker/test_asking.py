@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
@@ -105,9 +106,7 @@ async def test_the_idle_limit_rests_while_people_think() -> None:
     async with asking() as tools:
         started = tools.begin("asks", {"title": "never answered"}, idle_timeout_ms=50)
         await _asked(started)
-        rest = started.recorder.until(lambda _: started.task.done())
-        with pytest.raises(TimeoutError):
-            await rest  # for much longer than the limit
+        await asyncio.wait({started.task}, timeout=1)  # for much longer than the limit
         assert not started.stop.requested.is_set()
         started.stop.request("cancel")
         await started.task

@@ -136,7 +136,7 @@ async def test_a_pipe_that_stays_open_ends_by_the_clock_and_loses_nothing() -> N
     await asyncio.sleep(0)
     os.write(pipes.out, b"written just before")
     capture.finish_by(asyncio.get_running_loop().time())
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(15):
         await capture.ended()
     assert recorder.stdout == b"written just before"
     pipes.close()

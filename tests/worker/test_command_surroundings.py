@@ -123,7 +123,7 @@ async def test_whoever_asks_gets_no_answer_and_fails(command: list[str], tmp_pat
     await asyncio.to_thread(subprocess.run, ["git", "init", "-q", str(tmp_path)], check=True)
     who = {"GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
     profile = {"cwd": str(tmp_path), "env": {**who, "EDITOR": "vi", "HOME": str(tmp_path)}}
-    async with commands() as runtime, asyncio.timeout(5):
+    async with commands() as runtime, asyncio.timeout(15):
         outcome = await runtime.run(assignment(*command, profile=profile), Recorder(), Stop())
     assert outcome.kind == "failed"
 

@@ -109,7 +109,7 @@ async def test_blocking_user_code_delays_nobody_else(tool: str) -> None:
     async with functions(slots=2) as tools:
         hog = tools.begin(tool)
         await hog.recorder.until_started()
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(15):
             assert [await tools.value("echo", value=n) for n in range(10)] == list(range(10))
         assert not hog.task.done()
         assert (await hog.stopped(grace_ms=0)).forced

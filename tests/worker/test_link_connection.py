@@ -62,8 +62,8 @@ def answer(body: bytes, *, status: str = "200 OK", head: str = "") -> bytes:
 
 async def test_requests_share_a_connection_and_carry_the_token() -> None:
     async with peer(answer(b"one"), answer(b"two")) as (served, connection):
-        assert (await connection.post("/a", b"{}", within_s=5)).body == b"one"
-        assert (await connection.post("/b", b"[]", within_s=5)).body == b"two"
+        assert (await connection.post("/a", b"{}", within_s=30)).body == b"one"
+        assert (await connection.post("/b", b"[]", within_s=30)).body == b"two"
         assert served.connections == 1
         assert served.requests[0].startswith(b"POST /base/a HTTP/1.1\r\n")
         assert b"Authorization: Bearer t0k\r\n" in served.requests[0]
@@ -72,15 +72,15 @@ async def test_requests_share_a_connection_and_carry_the_token() -> None:
 async def test_chunks_with_extensions_and_trailers_are_put_together() -> None:
     chunked = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3;x=y\r\nabc\r\n2\r\nde\r\n0\r\nX-T: 1\r\n\r\n"
     async with peer(chunked, answer(b"next")) as (_, connection):
-        assert (await connection.post("/", b"", within_s=5)).body == b"abcde"
-        assert (await connection.post("/", b"", within_s=5)).body == b"next"
+        assert (await connection.post("/", b"", within_s=30)).body == b"abcde"
+        assert (await connection.post("/", b"", within_s=30)).body == b"next"
 
 
 async def test_a_connection_that_was_closed_while_idle_is_opened_anew_unseen() -> None:
     async with peer(answer(b"one", head="Connection: close\r\n"), answer(b"two"), None, answer(b"three")) as made:
         served, connection = made
         for expected in (b"one", b"two", b"three"):
-            assert (await connection.post("/", b"", within_s=5)).body == expected
+            assert (await connection.post("/", b"", within_s=30)).body == expected
         assert served.connections == 3
 
 
@@ -98,7 +98,7 @@ async def test_a_connection_that_was_closed_while_idle_is_opened_anew_unseen() -
 async def test_whatever_is_no_answer_is_the_same_error(broken: bytes | None) -> None:
     async with peer(broken) as (_, connection):
         with pytest.raises(UnreachableError):
-            await connection.post("/", b"", within_s=5)
+            await connection.post("/", b"", within_s=30)
 
 
 async def test_an_answer_that_does_not_come_in_time_is_given_up() -> None:
@@ -142,7 +142,7 @@ async def test_statuses_say_what_to_do(status: str, body: bytes, kind: type[Exce
     async with peer(answer(body, status=status)) as (served, _):
         channel = Channel(Address(host="127.0.0.1", port=served.port), "t", heard=lambda: heard.append(True))
         with pytest.raises(kind):
-            await channel.call("/", b"", within_s=5)
+            await channel.call("/", b"", within_s=30)
         channel.close()
     assert heard == []
 
@@ -151,7 +151,7 @@ async def test_the_server_may_ask_for_patience() -> None:
     async with peer(answer(b"", status="503 No", head="Retry-After: 7\r\n")) as (served, _):
         channel = Channel(Address(host="127.0.0.1", port=served.port), "t", heard=lambda: None)
         with pytest.raises(UnreachableServerError) as caught:
-            await channel.call("/", b"", within_s=5)
+            await channel.call("/", b"", within_s=30)
         channel.close()
     assert caught.value.retry_after_s == 7
 

@@ -31,6 +31,8 @@ SERVER_KEYS: Final = (
     "no_worker",
     "pool",
     "port",
+    "requests_burst",
+    "requests_per_s",
     "retention_days",
     "slots",
     "store",
