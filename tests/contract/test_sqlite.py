@@ -260,6 +260,25 @@ def test_migrating_twice_applies_nothing(tmp_path: Path) -> None:
     assert second == []
 
 
+def test_a_migration_that_came_late_is_applied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases met ledgers with 0005 and without 0004; these end up with the schema of a fresh one."""
+    every = statements.migrations("sqlite")
+    late, fresh = Connection(tmp_path / "late.db"), Connection(tmp_path / "fresh.db")
+    with monkeypatch.context() as before:
+        without = [each for each in every if each[0] != "0004_scripts"]
+        before.setattr("ringback.store.migrate.statements.migrations", lambda _: without)
+        assert migrate(late, now=NOON) == [name for name, _ in without]
+    applied, _ = migrate(late, now=NOON), migrate(fresh, now=NOON)
+    schemas = [
+        {(row["name"], row["sql"]) for row in db.fetch("SELECT name, sql FROM sqlite_master")} for db in (late, fresh)
+    ]
+    late.close()
+    fresh.close()
+
+    assert applied == ["0004_scripts"]
+    assert schemas[0] == schemas[1]
+
+
 HOT = (
     "load_runs",
     "load_key",
@@ -344,4 +363,18 @@ async def test_retention_removes_runs_whole(ledger: Ledger, tmp_path: Path) -> N
     assert await retention.remove() == 1
     assert await ledger.store.reads.run(run_id(1)) is None
     assert await ledger.store.reads.run(run_id(2)) is not None
+    assert maintenance.check(tmp_path) == []
+
+
+async def test_retention_removes_a_run_that_a_token_opens(ledger: Ledger, tmp_path: Path) -> None:
+    """The token goes with its run: a row that refers to it would keep it, and every run removed in the same batch."""
+    run = await add(ledger.store, 1)
+    token = {"token_id": "t1", "digest": "d", "run_id": run.run_id, "issued_by": "me", "created_at": 0}
+    await ledger.store.commit(lambda desk: desk.write("insert_capability_token", {**token, "expires_at": 1}))
+    one = (run.run_id,)
+    await ledger.store.commit(lambda desk: desk.save(decide(desk.run(one[0]), Cancel(), now=desk.now)), runs=one)
+    ledger.clock.advance(31 * DAY)
+
+    assert await Retention(store=ledger.store, clock=ledger.clock, keep=30 * DAY).remove() == 1
+    assert await ledger.store.reads.rows("capabilities_of_run", {"run_id": run.run_id}) == []
     assert maintenance.check(tmp_path) == []
