@@ -10,6 +10,7 @@ from ringback.client import (
     AlreadyAnsweredError,
     InvalidInputError,
     NotFoundError,
+    ProjectRequiredError,
     ProtocolError,
     RetryPolicy,
     Ringback,
@@ -260,3 +261,25 @@ def test_a_second_answer_is_told_of_the_first(slept: list[float]) -> None:
     with pytest.raises(AlreadyAnsweredError) as caught:
         client(wire).answer("int_1", "reject")
     assert caught.value.problem["response"] == first
+
+
+def test_a_test_of_a_script_outlasts_the_servers_patience_in_the_only_project(slept: list[float]) -> None:
+    """202 is no end: the run is waited for and read, all in the project that was found."""
+    there = ok({"items": [{"slug": "web"}]})
+    going = ok({"run_id": "r1", "request_id": "q", "status": "queued"}, 202)
+    ended = ok({"id": "r1", "status": "succeeded", "output": 1})
+    wire = ScriptedWire(there, going, DONE, ended)
+    assert Ringback("http://127.0.0.1:1", token="t", wire=wire).scripts.test("greet")["output"] == 1
+    assert [request.path for request in wire.asked] == [
+        "/v1/projects",
+        "/api/projects/web/scripts/greet/test-run",
+        "/jobs/r1",
+        "/api/projects/web/async-runs/r1",
+    ]
+    assert wire.asked[2].headers["Ringback-Project"] == "web"
+
+
+def test_scripts_of_one_project_among_several_need_its_name(slept: list[float]) -> None:
+    wire = ScriptedWire(ok({"items": [{"slug": "a"}, {"slug": "b"}]}))
+    with pytest.raises(ProjectRequiredError, match="--project"):
+        Ringback("http://127.0.0.1:1", token="t", wire=wire).scripts.list()

@@ -42,6 +42,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "init": Entry("tools", "init", "Write a ringback.toml for this folder."),
         "apply": Entry("tools", "apply", "Make the tools of ringback.toml current."),
         "tools": Entry("tools", "tools", "List the tools that can be started."),
+        "script": Entry("script", "app", "Keep scripts in the project and try them out."),
     },
     "Jobs": {
         "start": Entry("start", "start", "Start a job and print its id."),

@@ -14,6 +14,7 @@ from ringback.client.blocking import NO_SERVER, link_to
 from ringback.client.errors import UnreachableError
 from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
+from ringback.client.scripts import AsyncScripts
 from ringback.settings.connection import find_connection
 
 if TYPE_CHECKING:
@@ -189,6 +190,11 @@ class AsyncRingback:
     def access(self) -> AsyncAccess:
         """Projects, members, tokens and the audit log."""
         return AsyncAccess(self)
+
+    @property
+    def scripts(self) -> AsyncScripts:
+        """Stored scripts and their tests."""
+        return AsyncScripts(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:

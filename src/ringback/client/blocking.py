@@ -13,6 +13,7 @@ from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
 from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
+from ringback.client.scripts import Scripts
 from ringback.client.sync import Driver, Wire
 from ringback.settings.connection import Connection, find_connection
 
@@ -193,6 +194,11 @@ class Ringback:
     def access(self) -> Access:
         """Projects, members, tokens and the audit log."""
         return Access(self)
+
+    @property
+    def scripts(self) -> Scripts:
+        """Stored scripts and their tests."""
+        return Scripts(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:

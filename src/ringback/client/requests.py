@@ -13,6 +13,7 @@ from ringback.client.exchange import IDEMPOTENCY_HEADER, Link, Request
 
 ANSWER_WITHIN_S = 30.0
 ABSENT: Final = object()
+HELD_BACK_S = 30.0  # how long the server waits for the end of a run before it answers
 SILENCE_S = 75.0  # a stream sends a comment at least every half minute; longer silence means a dead connection
 
 
@@ -64,7 +65,7 @@ class Output:
 def start(link: Link, job: Start) -> Request:
     """`POST /jobs`, always with a key: without one a lost answer could double the work."""
     key = uuid.uuid4().hex if job.idempotency_key is None else job.idempotency_key
-    return _post(link, "/jobs", job.body(), {IDEMPOTENCY_HEADER: _header_value(key)})
+    return _post(link, "/jobs", job.body(), {IDEMPOTENCY_HEADER: header_value(key)})
 
 
 def status(link: Link, job_id: str, *, wait_s: int = 0) -> Request:
@@ -177,6 +178,22 @@ def delete(link: Link, what: str, name: str) -> Request:
     return Request("DELETE", f"/v1/{what}/{_segment(name)}", headers=link.headers())
 
 
+def of_project(
+    link: Link,
+    method: str,
+    slug: str,
+    *below: str,
+    body: Mapping[str, Any] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Request:
+    """Whatever lies below `/api/projects/{slug}`."""
+    path = "/".join(("/api/projects", *map(_segment, (slug, *below))))
+    typed = {} if body is None else {"Content-Type": "application/json"}
+    sent = None if body is None else _json(body)
+    all_headers = link.headers() | typed | dict(headers or {})
+    return Request(method, path, headers=all_headers, body=sent, within_s=ANSWER_WITHIN_S + HELD_BACK_S)
+
+
 def backup(link: Link, target: str) -> Request:
     """`POST /v1/admin/backup`; `target` is a path on the server's machine."""
     return _post(link, "/v1/admin/backup", {"path": target}, {})
@@ -224,7 +241,7 @@ def _utc(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def _header_value(key: str) -> str:
+def header_value(key: str) -> str:
     """The key as it may stand in a header; the rest of its rules is the server's to judge."""
     if not key.isascii() or not key.isprintable():
         detail = "an idempotency key has 1 to 255 visible ASCII characters"
