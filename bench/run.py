@@ -26,6 +26,7 @@ FIGURES = {
     "T7": "t7_full_ledger",
     "T8": "t8_output",
     "T9": "t9_stream",
+    "T12": "t12_mcp",
     "T13": "t13_bulk",
 }
 RESULTS = Path(__file__).with_name("RESULTS.md")

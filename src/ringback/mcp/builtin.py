@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import mcp_types as types
@@ -32,6 +33,7 @@ INSTRUCTIONS = (
 )
 
 
+@cache
 def builtin_tools() -> dict[str, types.Tool]:
     """By name."""
     return {tool.name: tool for tool in (*_looking(), *_acting(), *_projects())}

@@ -6,10 +6,11 @@ Work never lives in a call: a caller that goes away leaves its runs alone.
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 from ringback.client import streams
@@ -18,6 +19,7 @@ from ringback.client.errors import UnreachableError
 from ringback.client.exchange import IDEMPOTENCY_HEADER, Answer, Link, Request, exchange
 from ringback.client.records import Event
 
+T = TypeVar("T")
 ANSWER_WITHIN_S = 30.0
 SOURCE = {"Ringback-Source": "mcp"}
 
@@ -30,15 +32,27 @@ class Caller:
 
     Attributes:
         recover: finds the server again when it does not answer, for example at another address after a restart.
+        remembered: what was read lately, with the moment until which it may be believed.
     """
 
     driver: AsyncDriver
     link: Link
     recover: Recover | None = field(default=None, repr=False)
+    remembered: dict[str, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def of_project(self, slug: str | None) -> Caller:
         """The same caller, speaking of another project."""
         return self if slug is None else replace(self, link=replace(self.link, project=slug))
+
+    def remember(self, name: str, value: T, *, for_s: float) -> T:
+        """Keep what was read, for so many seconds."""
+        self.remembered[name] = (time.monotonic() + for_s, value)
+        return value
+
+    def recall(self, name: str) -> Any:
+        """What was kept, while it may be believed; else None."""
+        until, value = self.remembered.get(name, (0.0, None))
+        return value if time.monotonic() < until else None
 
     async def get(self, path: str, *, wait_s: int = 0, **query: str | int | None) -> Any:
         """The JSON of an answer; the server holds it back up to `wait_s` while a job is active."""

@@ -20,7 +20,7 @@ from ringback.mcp.answers import failed, plain, project_required, structured
 from ringback.mcp.builtin import builtin_tools
 from ringback.mcp.caller import Caller, segment
 from ringback.mcp.clients import Context, takes_tasks
-from ringback.mcp.offers import Offer, offers
+from ringback.mcp.offers import Offer, offer_named
 
 INLINE_S = 20
 Arguments = Mapping[str, Any]
@@ -39,7 +39,7 @@ async def call(caller: Caller, ctx: Context, params: types.CallToolRequestParams
         if (own := _OWN.get(params.name)) is not None:
             _check(params.name, given)
             return await own(caller, given)
-        offer = (await offers(caller)).get(params.name)
+        offer = await offer_named(caller, params.name)
         if offer is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {params.name}")
         return await _start(caller, ctx, offer, params.arguments or {})

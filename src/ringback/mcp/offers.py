@@ -11,6 +11,8 @@ import mcp_types as types
 from ringback.mcp.builtin import HANDLE, RESULT, builtin_tools
 from ringback.mcp.caller import Caller
 
+BELIEVED_S = 2.0
+_OFFERS = "offers"
 _OPTIONS: Mapping[str, Any] = {
     "idempotency_key": {
         "type": "string",
@@ -50,6 +52,12 @@ class Offer:
         return own, options
 
 
+async def offer_named(caller: Caller, name: str) -> Offer | None:
+    """One of them. It may be a moment old: its arguments are checked again, by the tool's current revision, when it starts."""
+    known: dict[str, Offer] = caller.recall(_OFFERS) or {}
+    return known.get(name) or (await offers(caller)).get(name)
+
+
 async def offers(caller: Caller) -> dict[str, Offer]:
     """What the project offers, by the name under which it is called. A name that Ringback itself uses is not taken twice."""
     found: dict[str, Offer] = {}
@@ -62,7 +70,7 @@ async def offers(caller: Caller) -> dict[str, Offer]:
                 found[offer.tool.name] = offer
         cursor = page.get("nextCursor")
         if cursor is None:
-            return found
+            return caller.remember(_OFFERS, found, for_s=BELIEVED_S)
 
 
 def _offer(item: Mapping[str, Any]) -> Offer:
