@@ -99,6 +99,12 @@ def test_logging_tool() -> str:
     return "logged"
 
 
+@app.tool(mode="inline")
+def test_error_handling() -> None:
+    """Fail in sight of the caller."""
+    raise ValueError("This tool intentionally returns an error for testing")
+
+
 @app.tool(mode="task", idempotent=True)
 async def steady(seconds: float) -> str:
     """May be tried again after a loss."""

@@ -8,10 +8,18 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import mcp_types as types
 import pytest
 
+from mcp import Client
+from ringback.client.aio import AsyncDriver
+from ringback.client.exchange import Link
+from ringback.client.retry import HASTY
+from ringback.client.wires import AsyncHttpxWire
 from ringback.domain.ids import ProjectId
 from ringback.domain.roles import Role
+from ringback.mcp.caller import Caller
+from ringback.mcp.server import create_server
 from ringback.ports.store import Desk
 from ringback.services.access import SCOPES
 from tests.api.door import Door, opened
@@ -132,6 +140,36 @@ async def test_a_server_that_is_away(tmp_path: Path) -> None:
         assert answer["result"]["isError"] is True
         error = text_of(answer)["error"]
         assert (error["code"], error["retryable"]) == ("network_error", True)
+
+
+async def test_a_server_that_does_not_answer_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The code is `timeout`, and the run may be read again."""
+    monkeypatch.setattr("ringback.mcp.caller.ANSWER_WITHIN_S", 0.2)
+    silent = await asyncio.start_server(lambda _, writer: held.append(writer), "127.0.0.1", 0)
+    held: list[asyncio.StreamWriter] = []
+    url = f"http://127.0.0.1:{silent.sockets[0].getsockname()[1]}"
+    driver = AsyncDriver(AsyncHttpxWire(url))
+    caller = Caller(driver, Link(url=url, token=VIEWER, retry=HASTY))
+
+    async def caller_of(_: Any) -> Caller:
+        return caller
+
+    try:
+        async with Client(create_server(caller_of)) as client:
+            answer = await client.call_tool("read_async_run", {"project": "mcp-lab", "run_id": RUN_ID})
+        (block,) = answer.content
+        assert answer.is_error
+        assert isinstance(block, types.TextContent)
+        error = json.loads(block.text)["error"]
+        assert (error["code"], error["retryable"]) == ("timeout", True)
+        assert "http_status" not in error
+        assert held  # it was asked
+    finally:
+        await driver.wire.close()
+        for writer in held:
+            writer.close()
+        silent.close()
+        await silent.wait_closed()
 
 
 @pytest.mark.parametrize(

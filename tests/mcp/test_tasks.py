@@ -3,6 +3,9 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +13,8 @@ import mcp_types as types
 import pytest
 from mcp.shared.exceptions import MCPError
 
-from tests.api.door import BOUND_TOKEN, OTHER_TOKEN, TOKEN, Door
+from ringback.store.clock import SystemClock
+from tests.api.door import BOUND_TOKEN, OTHER_TOKEN, TOKEN, TOOL, Door
 from tests.mcp.peer import ANY, TaskRequest, _Params, over_http, over_stdio
 from tests.mcp.serving import serving
 
@@ -116,6 +120,37 @@ async def test_unknown_and_foreign_tasks_look_the_same(door: Door) -> None:
         await peer.ended(handle["taskId"])
 
 
+async def test_an_expired_task_answers_like_an_unknown_one(door: Door) -> None:
+    """O65: every task method agrees that it is gone."""
+    methods: dict[str, dict[str, Any]] = {"tasks/get": {}, "tasks/cancel": {}, "tasks/update": {"inputResponses": {}}}
+    async with over_http(url_of(door), TOKEN) as peer:
+        handle = await peer.begin("slow_compute", seconds=0)
+        ended = await peer.ended(handle["taskId"])
+        assert ended["ttlMs"] > 0
+        for method, more in methods.items():
+            await peer.ask(method, handle["taskId"], **more)
+        later = replace(door.core.engine.retention, clock=Later(timedelta(milliseconds=ended["ttlMs"], days=1)))
+        assert await later.remove() == 1
+        told = set()
+        for name in (handle["taskId"], handle["taskId"][:-4] + "0000"):
+            for method, more in methods.items():
+                with pytest.raises(MCPError) as refused:
+                    await peer.ask(method, name, **more)
+                told.add((refused.value.error.code, refused.value.error.message))
+        assert told == {(types.INVALID_PARAMS, "no such task")}
+
+
+class Later(SystemClock):
+    """The present, so much later."""
+
+    def __init__(self, by: timedelta) -> None:
+        super().__init__()
+        self._by = by // timedelta(microseconds=1)
+
+    def now(self) -> int:
+        return super().now() + self._by
+
+
 async def test_only_a_request_that_declares_the_extension_gets_tasks(door: Door) -> None:
     async with over_http(url_of(door), TOKEN) as peer:
         handle = await peer.begin("slow_compute", seconds=0)
@@ -153,6 +188,30 @@ async def test_a_listener_hears_each_change_and_the_end(door: Door) -> None:
         assert statuses[-1] == "completed"
         assert set(statuses) <= {"working", "input_required", "completed"}
         assert all(told["taskId"] == handle["taskId"] for told in peer.tasks.told)
+
+
+async def test_a_changed_list_of_tools_is_told(door: Door) -> None:
+    heard = asyncio.Event()
+
+    async def hear(message: Any) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            heard.set()
+
+    async with over_http(url_of(door), TOKEN, message_handler=hear) as peer:
+        params = _Params.model_validate({"notifications": {"toolsListChanged": True}})
+        request: Any = types.Request[_Params, str](method="subscriptions/listen", params=params)
+        listening = asyncio.create_task(peer.client.session.send_request(request, ANY))
+        async with asyncio.timeout(90):
+            for number in range(90):  # the first look may come after a change, the next one then tells
+                tool = {**TOOL, "name": f"other{number}"}
+                await door.client.put("/v1/tools", json={"definitions": [tool]})
+                with suppress(TimeoutError):
+                    await asyncio.wait_for(heard.wait(), 1)
+                if heard.is_set():
+                    break
+        listening.cancel()
+        await asyncio.wait((listening,))
+    assert heard.is_set()
 
 
 async def peer_until_input(peer: Any, task_id: str) -> dict[str, Any]:
