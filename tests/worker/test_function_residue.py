@@ -72,6 +72,17 @@ async def test_an_interpreter_that_grew_is_recycled() -> None:
         assert 1 < len(set(pids)) < 5
 
 
+async def test_interpreters_that_come_too_late_leave_after_a_while() -> None:
+    """The one they were started for was served by another one meanwhile."""
+    async with functions(slots=3) as tools:
+        tools.runtime._keep_warm_s = 0.0
+        for _ in range(2):
+            tools.runtime._begin_spawn()
+        async with asyncio.timeout(60):
+            while len(tools.runtime._idle) > 1 or tools.runtime._background:
+                await asyncio.sleep(0.01)
+
+
 async def test_idle_interpreters_beyond_one_leave_after_a_while() -> None:
     async with functions(slots=3) as tools:
         tools.runtime._keep_warm_s = 0.0

@@ -168,9 +168,7 @@ class FunctionRuntime:
 
     async def _release(self, interpreter: Interpreter, retire: str) -> None:
         if not retire and not interpreter.is_dead and not self._is_closing:
-            self._idle.append(interpreter)
-            if len(self._idle) > 1 and self._trimmer is None:
-                self._trimmer = asyncio.get_running_loop().call_later(self._keep_warm_s, self._trim)
+            self._keep(interpreter)
             return
         _log.info("an interpreter is replaced", extra={"pid": interpreter.child.pid, "reason": retire})
         await asyncio.shield(interpreter.aclose())
@@ -195,7 +193,12 @@ class FunctionRuntime:
             _log.warning("an interpreter could not be started", extra={"reason": str(error)})
             self._spawn_error = error if self._waiting else None
         else:
-            self._idle.append(interpreter)
+            self._keep(interpreter)  # whoever it was meant for may have been served by another one
+
+    def _keep(self, interpreter: Interpreter) -> None:
+        self._idle.append(interpreter)
+        if len(self._idle) > 1 and self._trimmer is None:
+            self._trimmer = asyncio.get_running_loop().call_later(self._keep_warm_s, self._trim)
 
     def _trim(self) -> None:
         """All but one of the interpreters that were idle for long may leave; the most recently used one stays."""
