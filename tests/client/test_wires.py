@@ -1,4 +1,4 @@
-"""The three wires against a real socket: whole answers, streams, and connections that fail in each way they can."""
+"""The four wires against a real socket: whole answers, streams, and connections that fail in each way they can."""
 
 import asyncio
 import socket
@@ -13,6 +13,7 @@ import pytest
 from ringback.client import AsyncRingback, Ringback, RingbackError, UnreachableError
 from ringback.client.aio import AsyncBody, AsyncWire
 from ringback.client.exchange import Answer, LostError, Request
+from ringback.client.plainaio import AsyncPlainWire
 from ringback.client.plainwire import PlainWire
 from ringback.client.sync import Body, Wire
 from ringback.client.wires import AsyncHttpxWire, HttpxWire
@@ -82,7 +83,7 @@ def url() -> Iterator[str]:
 
 
 class Blocked:
-    """An async wire as a blocking one, so that one set of tests judges all three."""
+    """An async wire as a blocking one, so that one set of tests judges all four."""
 
     def __init__(self, wire: AsyncWire) -> None:
         self._wire = wire
@@ -111,7 +112,12 @@ class BlockedBody:
         self._loop.run(self._body.close())
 
 
-KINDS: dict[str, Any] = {"plain": PlainWire, "httpx": HttpxWire, "async": lambda url: Blocked(AsyncHttpxWire(url))}
+KINDS: dict[str, Any] = {
+    "plain": PlainWire,
+    "httpx": HttpxWire,
+    "async": lambda url: Blocked(AsyncHttpxWire(url)),
+    "async plain": lambda url: Blocked(AsyncPlainWire(url)),
+}
 
 
 @pytest.fixture(params=KINDS)

@@ -1,5 +1,6 @@
 """Sessions of the older era over HTTP: one that the server does not know is not found, and no job depends on one."""
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,36 @@ async def door(tmp_path: Path) -> AsyncIterator[Door]:
         yield one
 
 
+async def _session(door: Door) -> dict[str, str]:
+    """A new session; the headers of its requests."""
+    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
+    answer = await door.client.post("/mcp", json=hello, headers=ACCEPT)
+    assert answer.status_code == 200
+    return {**ACCEPT, "mcp-session-id": answer.headers["mcp-session-id"], "mcp-protocol-version": "2025-11-25"}
+
+
+async def _call(door: Door, session: dict[str, str], tool: str, **arguments: Any) -> Any:
+    """The structure in the answer to a call."""
+    body = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    answer = await door.client.post("/mcp", json=body, headers=session)
+    (data,) = [line[6:] for line in answer.text.splitlines() if line.startswith("data: {")]
+    return json.loads(data)["result"]["structuredContent"]
+
+
 async def test_a_stale_session_is_not_found_and_the_job_is(door: Door) -> None:
     look: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     stale = {**ACCEPT, "mcp-session-id": "0" * 32, "mcp-protocol-version": "2025-11-25"}
     assert (await door.client.post("/mcp", json=look, headers=stale)).status_code == 404
-    hello = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": CLIENT}
-    first = await door.client.post("/mcp", json=hello, headers=ACCEPT)
-    assert first.status_code == 200
-    assert (await door.client.post("/mcp", json=look, headers=stale)).status_code == 404
+    first, second = await _session(door), await _session(door)
+    assert first["mcp-session-id"] != second["mcp-session-id"]
+    job = await door.client.post("/jobs", json={"tool": "greet", "name": "Ann"})
+    assert job.status_code == 202, job.text
+    job_id = job.json()["job_id"]
+    seen = [await _call(door, session, "get_job_status", job_id=job_id) for session in (first, second)]
+    assert [each["job_id"] for each in seen] == [job_id, job_id]
+    assert (await door.client.delete("/mcp", headers=first)).status_code == 200
+    assert (await door.client.post("/mcp", json=look, headers=first)).status_code == 404
+    assert (await _call(door, second, "get_job_status", job_id=job_id))["job_id"] == job_id
 
 
 @pytest.mark.parametrize("given", ["", "Bearer", "Basic eDp5", "Bearer rbp_unknown"])

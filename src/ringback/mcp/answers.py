@@ -65,7 +65,8 @@ def _code(error: RingbackError) -> str:
 
 def _timed_out(error: UnreachableError) -> bool:
     lost = error.__cause__
-    return isinstance(lost, LostError) and isinstance(lost.__cause__, httpx2.TimeoutException | TimeoutError)
+    within = lost.__cause__ if isinstance(lost, LostError) else lost
+    return isinstance(within, httpx2.TimeoutException | TimeoutError)
 
 
 def _text(value: Any) -> types.TextContent:

@@ -5,6 +5,7 @@ Work never lives in a call: a caller that goes away leaves its runs alone.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import time
 import uuid
@@ -20,7 +21,8 @@ from ringback.client.exchange import IDEMPOTENCY_HEADER, Answer, Link, Request, 
 from ringback.client.records import Event
 
 T = TypeVar("T")
-ANSWER_WITHIN_S = 30.0
+ANSWER_WITHIN_S = 20.0
+REPEATS_WITHIN_S = 10.0  # beyond the time for one answer; starting a local server takes a few seconds
 SOURCE = {"Ringback-Source": "mcp"}
 
 Recover = Callable[[], Awaitable["Caller | None"]]
@@ -80,11 +82,27 @@ class Caller:
         body: bytes | None = None,
         within_s: float = ANSWER_WITHIN_S,
     ) -> Answer:
-        """Send until there is an answer that counts.
+        """Send until there is an answer that counts, for a bounded time in all: hosts give up on a call after some 50 seconds.
 
         Raises:
             RefusedError, UnreachableError, ProtocolError: see `ringback.client.errors`.
         """
+        try:
+            async with asyncio.timeout(within_s + REPEATS_WITHIN_S):
+                return await self._send(method, path, query=query, headers=headers, body=body, within_s=within_s)
+        except TimeoutError as error:
+            raise UnreachableError(self.link.url, "no answer in time") from error
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Mapping[str, str] | None,
+        headers: Mapping[str, str] | None,
+        body: bytes | None,
+        within_s: float,
+    ) -> Answer:
         all_headers = {**self.link.headers(), **(headers or {})}
         request = Request(method, path, query=query or {}, headers=all_headers, body=body, within_s=within_s)
         try:

@@ -18,9 +18,10 @@ from mcp.server.session import ServerSession
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
-from ringback.client.aio import AsyncDriver
+from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.errors import RingbackError
 from ringback.client.exchange import Link
+from ringback.client.plainaio import AsyncPlainWire
 from ringback.client.retry import HASTY
 from ringback.client.wires import AsyncHttpxWire
 from ringback.mcp.caller import Caller
@@ -28,7 +29,7 @@ from ringback.mcp.clients import Context, is_modern
 from ringback.mcp.listening import TOOLS_EVERY_S
 from ringback.mcp.offers import all_tools
 from ringback.mcp.server import create_server, options
-from ringback.settings.connection import Connection
+from ringback.settings.connection import Connection, is_loopback
 
 log = logging.getLogger(__name__)
 
@@ -73,7 +74,9 @@ class Front:
         connection = await asyncio.to_thread(self._find)
         assert connection.url is not None
         link = Link(url=connection.url, token=connection.token, project=connection.project, retry=HASTY)
-        return Caller(AsyncDriver(AsyncHttpxWire(connection.url)), link, self._recover)
+        is_near = connection.url.startswith("http://") and is_loopback(connection.url)
+        wire: AsyncWire = AsyncPlainWire(connection.url) if is_near else AsyncHttpxWire(connection.url)
+        return Caller(AsyncDriver(wire), link, self._recover)
 
     async def _recover(self) -> Caller | None:
         async with self._finding:
