@@ -182,7 +182,8 @@ def say_what_is_next(local: Local, url: str) -> None:
     print(
         f"\n  {data} {ringback} run {TOOL} --key second\n"
         f'\n  curl -si {url}/jobs -H "Authorization: Bearer $({data} {ringback} token)" \\\n'
-        f"    -H 'Content-Type: application/json' -H 'Idempotency-Key: third' -d '{body}'\n",
+        f"    -H 'Content-Type: application/json' -H 'Idempotency-Key: third' -d '{body}'\n"
+        f"\n  {ringback} mcp install claude-code --data {shlex.quote(str(local.data))}   # or codex, vscode, cursor …\n",
         flush=True,
     )
 
