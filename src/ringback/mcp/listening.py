@@ -34,7 +34,8 @@ async def listen(
     asked = _task_ids(ctx, params)
     stream = _Stream(caller, ctx)
     task_ids = [each for each in asked if await stream.knows(each)]
-    wants_tools = bool(params.notifications.tools_list_changed)
+    if wants_tools := bool(params.notifications.tools_list_changed):
+        await all_tools(caller)  # who may not see the list is refused, and not left waiting
     honoured: dict[str, Any] = {"toolsListChanged": True} if wants_tools else {}
     if asked:
         honoured["taskIds"] = task_ids
