@@ -8,10 +8,15 @@ from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
 
 SCHEMA = {"type": "object", "properties": {"number": {"type": "integer"}}}
+ANSWER = {
+    "type": "object",
+    "properties": {"job_id": {"type": "string"}, "status": {"type": "string"}},
+    "required": ["job_id", "status"],
+}
 
 
 async def _list_tools(_: Any, __: Any) -> types.ListToolsResult:
-    return types.ListToolsResult(tools=[types.Tool(name="start_moment", input_schema=SCHEMA)])
+    return types.ListToolsResult(tools=[types.Tool(name="start_moment", input_schema=SCHEMA, output_schema=ANSWER)])
 
 
 async def _call_tool(_: Any, __: types.CallToolRequestParams) -> types.CallToolResult:

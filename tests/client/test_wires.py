@@ -177,3 +177,67 @@ async def test_the_async_client_asks_the_same(url: str) -> None:
     async with AsyncRingback(url, token="t") as client:
         with pytest.raises(RingbackError, match="expected JSON"):
             await client.tools()
+
+
+@contextmanager
+def counting(answers_each: int) -> Iterator[tuple[str, list[int]]]:
+    """A server that leaves each connection after so many answers without a word, and counts the answers of each."""
+    served: list[int] = []
+    threads: list[threading.Thread] = []
+
+    def serve(connection: socket.socket, number: int) -> None:
+        with connection, connection.makefile("rb") as lines:
+            while served[number] < answers_each and _skip_request(lines):
+                served[number] += 1
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+
+    def listen() -> None:
+        while True:
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                return
+            served.append(0)
+            threads.append(threading.Thread(target=serve, args=(connection, len(served) - 1)))
+            threads[-1].start()
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threads.append(threading.Thread(target=listen))
+        threads[0].start()
+        try:
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", served
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+    for thread in threads:
+        thread.join()
+
+
+def _skip_request(lines: Any) -> bool:
+    while (line := lines.readline()) not in (b"\r\n", b""):
+        pass
+    return bool(line)
+
+
+async def test_a_connection_serves_several_requests() -> None:
+    with counting(answers_each=10) as (url, served):
+        wire = AsyncPlainWire(url)
+        answers = [(await wire.send(Request("GET", "/"))).body for _ in range(3)]
+        await wire.close()
+    assert (answers, served) == ([b"ok"] * 3, [3])
+
+
+async def test_a_connection_that_went_stale_costs_no_request() -> None:
+    with counting(answers_each=1) as (url, served):
+        wire = AsyncPlainWire(url)
+        answers = [(await wire.send(Request("GET", "/"))).body for _ in range(3)]
+        await wire.close()
+    assert (answers, served) == ([b"ok"] * 3, [1, 1, 1])
+
+
+async def test_what_must_not_be_repeated_goes_over_a_connection_of_its_own() -> None:
+    with counting(answers_each=10) as (url, served):
+        wire = AsyncPlainWire(url)
+        for method in ("GET", "POST", "GET"):
+            await wire.send(Request(method, "/"))
+        await wire.close()
+    assert sorted(served) == [1, 2]

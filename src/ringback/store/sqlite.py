@@ -154,15 +154,10 @@ class SqliteStore:
             return
         self._recent.keep(desk.committed_runs(), desk.committed_facts())
         self._recent.drop(desk.purged)
+        _answer(batch, answers)
         self._notify.publish(desk.changes())
         for act in desk.acts:
             act()
-        for unit, answer in zip(batch, answers, strict=True):
-            if not unit.done.done():
-                if isinstance(answer, _Raised):
-                    unit.done.set_exception(answer.error)
-                else:
-                    unit.done.set_result(answer)
 
     async def _flush_to_disk(self, units: int) -> None:
         """COMMIT: here where it is sure to be short, else in the thread, which costs two switches and keeps the loop free."""
@@ -229,6 +224,15 @@ class SqliteStore:
 @dataclass(slots=True)
 class _Raised:
     error: Exception
+
+
+def _answer(batch: list[_Unit], answers: list[Any]) -> None:
+    for unit, answer in zip(batch, answers, strict=True):
+        if not unit.done.done():
+            if isinstance(answer, _Raised):
+                unit.done.set_exception(answer.error)
+            else:
+                unit.done.set_result(answer)
 
 
 def _refuse(batch: list[_Unit], error: Exception) -> None:
