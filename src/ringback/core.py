@@ -18,6 +18,7 @@ from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.audit import Audit
 from ringback.services.capabilities import Capabilities
+from ringback.services.connections import Connections
 from ringback.services.directory import Directory
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
@@ -72,6 +73,7 @@ class Core:
     inbox: Inbox
     queues: Queues
     workers: Workers
+    connections: Connections
     interactions: Interactions
 
     async def start(self) -> None:
@@ -114,10 +116,10 @@ def assemble(
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
+    connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     workers = Workers(
         store=store,
         clock=clock,
-        ids=ids,
         chance=chance,
         bells=bells,
         handing_out=HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims),
@@ -125,6 +127,7 @@ def assemble(
         starting=starting,
         interactions=interactions,
         tools=tools,
+        connections=connections,
         lease=options.lease,
         beat_every=options.beat_every,
     )
@@ -149,5 +152,6 @@ def assemble(
         inbox=Inbox(store=store, clock=clock),
         queues=queues,
         workers=workers,
+        connections=connections,
         interactions=interactions,
     )

@@ -89,6 +89,8 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "POST /v1/runs/{run_id}/rerun": ("runs:write", "project"),
     "GET /v1/runs/{run_id}/result": ("runs:read", "project"),
     "GET /v1/runs/{run_id}/tree": ("runs:read", "project"),
+    "GET /v1/runtime-connections": ("runs:read", "project"),
+    "POST /v1/runtime-connections/{connection_id}/reconnect": ("access:admin", "installation"),
     "GET /v1/tokens": ("access:admin", "caller"),
     "POST /v1/tokens": ("access:admin", "caller"),
     "DELETE /v1/tokens/{token_id}": ("access:admin", "caller"),

@@ -24,11 +24,13 @@ KINDS = tuple(kind for kind in _below(errors.RingbackError) if kind.__module__ =
 
 
 def _example(kind: type[errors.RingbackError]) -> errors.RingbackError:
-    if issubclass(kind, errors.InvalidInputError) and kind is not errors.InvalidCursorError:
+    if issubclass(kind, errors.InvalidInputError) and (
+        kind is errors.InvalidInputError or "__init__" not in vars(kind)
+    ):
         return kind(errors.Flaw("/a", "b"))
     if kind.__init__ is Exception.__init__:
         return kind()
-    values: dict[str, Any] = {"int": 7, "str": "x", "Mapping[str, Any] | None": None}
+    values: dict[str, Any] = {"int": 7, "str": "x", "Mapping[str, Any] | None": None, "tuple[int, ...]": (1,)}
     parameters = list(inspect.signature(kind).parameters.values())
     return kind(*(values[parameter.annotation] for parameter in parameters))
 

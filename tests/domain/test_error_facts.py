@@ -14,6 +14,10 @@ from ringback.domain.errors import Flaw, RingbackError
         (errors.NotFoundError("run", "r1"), "no such run: 'r1'"),
         (errors.InvalidInputError(Flaw("/a", "is bad"), Flaw("", "is worse")), "/a: is bad; /: is worse"),
         (errors.DependencyError(Flaw("/depends_on/0", "no such run")), "/depends_on/0: no such run"),
+        (
+            errors.ProtocolVersionError(7, (1, 2)),
+            "/protocolVersion: 7 is not spoken here; this server speaks 1, 2",
+        ),
         (errors.InvalidCursorError("cursor", "is not one of ours"), "/cursor: is not one of ours"),
         (errors.ProjectRequiredError(), "name the project: header Ringback-Project, or a token bound to one"),
         (errors.UnauthenticatedError(), "a valid bearer token is needed"),

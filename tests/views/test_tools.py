@@ -42,8 +42,8 @@ def test_new_and_unchanged_tools_have_no_difference() -> None:
 
 
 def test_a_worker_that_left() -> None:
-    assert worker(session(), 2)["status"] == "attached"
-    assert worker(session(ended_at=NOON, end_reason="detached"), 0)["status"] == "detached"
+    assert worker(session(), (), 2)["status"] == "attached"
+    assert worker(session(ended_at=NOON, end_reason="detached"), (), 0)["status"] == "detached"
 
 
 def test_a_pause_says_since_when_and_by_whom() -> None:

@@ -198,6 +198,7 @@ class ScriptedServer:
         self.sessions[session] = body
         return {
             "sessionId": session,
+            "runtimeConnectionId": "c0",
             "epoch": len(self.sessions) - 1,
             "heartbeatIntervalMs": self.heartbeat_ms,
             "leaseMs": self.lease_ms,

@@ -147,6 +147,9 @@ async def test_an_expired_session_kills_its_work_and_attaches_anew() -> None:
         await server.add("new")
         await server.settled("new")
         assert server.runs["new"].session == "s1"
+        assert "runtimeConnectionId" not in server.sessions["s0"]
+        went_on = {name: server.sessions["s1"][name] for name in ("runtimeConnectionId", "connectionEpoch")}
+        assert went_on == {"runtimeConnectionId": "c0", "connectionEpoch": 0}
         kept = [report for body in server.bodies("report") for report in body["reports"] if report["runId"] == "old"]
         assert {report["kind"] for report in kept} == {"start"}
 

@@ -17,6 +17,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
     async_runs,
+    attaching,
     audit,
     capabilities,
     health,
@@ -59,6 +60,7 @@ def endpoints() -> list[Endpoint]:
     """Every route of the door, the busiest first."""
     return [
         *workers.ENDPOINTS,
+        *attaching.ENDPOINTS,
         *jobs.ENDPOINTS,
         *run_batches.ENDPOINTS,
         *run_routes.ENDPOINTS,

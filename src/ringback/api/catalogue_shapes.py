@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, Literal, Required, TypedDict
 
+from ringback.api.shapes import CapabilityDescriptor
+
 
 class Tool(TypedDict, total=False):
     resourceId: Required[str]
@@ -48,10 +50,11 @@ class WorkerSession(TypedDict):
     held: int
     offers: list[str]
     labels: dict[str, str]
-    capabilities: list[dict[str, Any]]
+    capabilities: list[CapabilityDescriptor]
     attachedAt: str
     lastHeartbeatAt: str
     leaseExpiresAt: str
+    runtimeConnectionId: str
     epoch: int
 
 
@@ -78,12 +81,49 @@ class Health(TypedDict, total=False):
 
 
 class Attached(TypedDict):
+    """`epoch` is `connectionEpoch` under its older name."""
+
     sessionId: str
+    runtimeConnectionId: str
+    connectionEpoch: int
     epoch: int
+    protocolVersion: int
+    effectiveSdkCapabilities: list[CapabilityDescriptor]
+    capabilitySnapshotId: str
     heartbeatIntervalMs: int
     leaseMs: int
     leaseExpiresAt: str
-    protocolVersion: int
+
+
+class HeldByRuntime(TypedDict):
+    runId: str
+    attemptId: str
+    fence: int
+
+
+class RuntimeConnection(TypedDict, total=False):
+    runtimeConnectionId: Required[str]
+    connectionEpoch: Required[int]
+    sessionId: Required[str]
+    status: Required[Literal["attached", "detached", "lost", "superseded", "reconnecting"]]
+    name: Required[str]
+    incarnation: Required[str]
+    protocolVersion: Required[int]
+    slots: Required[int]
+    attachedAt: Required[str]
+    lastHeartbeatAt: Required[str]
+    leaseExpiresAt: Required[str]
+    capabilitySnapshotId: str
+    orgId: str
+    effectiveSdkCapabilities: list[CapabilityDescriptor]
+    attempts: list[HeldByRuntime]
+    heldByOthers: int
+    endedAt: str
+    endReason: str
+
+
+class RuntimeConnectionList(TypedDict):
+    items: list[RuntimeConnection]
 
 
 class StopOrder(TypedDict, total=False):

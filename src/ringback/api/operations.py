@@ -11,11 +11,10 @@ from ringback.views.tools import queue, worker
 
 async def workers(call: Call) -> Reply:
     """Attached workers, newest first, with how much of this project each holds; they work for every project."""
-    reads, project_id = call.core.store.reads, call.project.project_id
-    sessions = await reads.sessions()
-    held = [await reads.runs_held_by(each.session_id) for each in sessions]
-    counts = [sum(run.project_id == project_id for run in runs) for runs in held]
-    return reply_json({"items": [worker(each, count) for each, count in zip(sessions, counts, strict=True)]})
+    project_id, found = call.project.project_id, await call.core.connections.list()
+    counts = [sum(run.project_id == project_id for run in each.runs) for each in found]
+    shown = [worker(each.session, each.capabilities, count) for each, count in zip(found, counts, strict=True)]
+    return reply_json({"items": shown})
 
 
 async def queues(call: Call) -> Reply:

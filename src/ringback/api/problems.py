@@ -15,6 +15,7 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.NotFoundError: HTTPStatus.NOT_FOUND,
     errors.InvalidInputError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.DependencyError: HTTPStatus.UNPROCESSABLE_ENTITY,
+    errors.ProtocolVersionError: HTTPStatus.UNPROCESSABLE_ENTITY,
     errors.InvalidCursorError: HTTPStatus.BAD_REQUEST,
     errors.ProjectRequiredError: HTTPStatus.BAD_REQUEST,
     errors.UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
@@ -70,6 +71,8 @@ def document_of(error: errors.RingbackError, request_id: str) -> dict[str, Any]:
     document = _document(status_of(error), error.code, str(error), request_id, is_retryable=error.retryable)
     if isinstance(error, errors.InvalidInputError):
         document["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.flaws]
+    if isinstance(error, errors.ProtocolVersionError):
+        document["supportedVersions"] = list(error.supported)
     if isinstance(error, errors.AlreadyAnsweredError):
         document |= {"interactionStatus": error.status, "response": error.response}
     return document

@@ -118,7 +118,10 @@ async def go_on(call: Call) -> Reply:
 async def attempts(call: Call) -> Reply:
     """Attempts, oldest first."""
     run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
-    return reply_json({"items": attempts_of(*await call.core.runs.attempts(run))})
+    ended, current = await call.core.runs.attempts(run)
+    known = [*(each.attempt for each in ended), *([current] if current is not None else ())]
+    capabilities = await call.core.connections.sets(each.capability_set for each in known)
+    return reply_json({"items": attempts_of(ended, current, capabilities)})
 
 
 async def links(call: Call) -> Reply:

@@ -21,6 +21,7 @@ class Problem(TypedDict, total=False):
     retryable: Required[bool]
     requestId: Required[str]
     errors: list[Flaw]
+    supportedVersions: list[int]
 
 
 class Progress(TypedDict, total=False):
@@ -97,6 +98,12 @@ class JobResult(TypedDict, total=False):
 RunStatus = Literal["queued", "submitted", "running", "retrying", "canceling", "succeeded", "failed", "canceled"]
 
 
+class CapabilityDescriptor(TypedDict):
+    surface: Literal["core", "platform"]
+    name: str
+    supportLevel: Literal["native", "polyfilled", "unsupported"]
+
+
 class Attempt(TypedDict, total=False):
     attemptId: Required[str]
     attemptNo: Required[int]
@@ -108,6 +115,10 @@ class Attempt(TypedDict, total=False):
     endedAt: str
     provider: str
     runSpaceId: str
+    runtimeConnectionId: str
+    connectionEpoch: int
+    capabilitySnapshotId: str
+    effectiveSdkCapabilities: list[CapabilityDescriptor]
     outcome: Literal["succeeded", "failed", "timed_out", "stopped", "released", "lost"]
     errorSummary: str
 

@@ -1,4 +1,4 @@
-"""The runtime protocol over HTTP: attach, claim, report, heartbeat, detach."""
+"""The runtime protocol over HTTP: claim, report, heartbeat, detach. How a runtime attaches is in `attaching`."""
 
 from __future__ import annotations
 
@@ -9,35 +9,18 @@ from typing import Any, TypeVar
 import msgspec
 
 from ringback.api.call import Call
-from ringback.api.catalogue_shapes import Attached, HeartbeatResult, ReportResults, WorkGiven
+from ringback.api.catalogue_shapes import HeartbeatResult, ReportResults, WorkGiven
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.worker_reports import WireReport, report_of
-from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.domain.errors import SessionExpiredError
 from ringback.domain.ids import RunId
 from ringback.domain.moments import MILLISECOND, SECOND, rfc3339
-from ringback.domain.sessions import PROTOCOL_VERSION
-from ringback.services.access import Project
+from ringback.domain.sessions import Session
 from ringback.services.handing_out import StopOrder, Work
-from ringback.services.workers import Attach
 
 T = TypeVar("T")
-SLOTS_MAX = 1024
-OFFERS_MAX = 1000
 REPORTS_BYTES_MAX = 16 << 20
-
-
-class AttachRequest(msgspec.Struct, rename="camel"):
-    """What a worker says of itself when it attaches."""
-
-    name: str
-    incarnation: str
-    protocol_version: int
-    slots: int
-    offers: list[str]
-    labels: dict[str, str] = {}
-    capabilities: list[dict[str, Any]] = []
-    tools: list[dict[str, Any]] = []
 
 
 class ClaimRequest(msgspec.Struct, rename="camel"):
@@ -45,6 +28,7 @@ class ClaimRequest(msgspec.Struct, rename="camel"):
 
     slots: int = 0
     wait_ms: int = 0
+    connection_epoch: int | None = None
 
 
 class Held(msgspec.Struct, rename="camel"):
@@ -58,6 +42,7 @@ class HeartbeatRequest(msgspec.Struct, rename="camel"):
     """A sign of life, with what the worker holds."""
 
     held: list[Held] = []
+    connection_epoch: int | None = None
 
 
 class ReportRequest(msgspec.Struct, rename="camel"):
@@ -65,58 +50,13 @@ class ReportRequest(msgspec.Struct, rename="camel"):
 
     reports: list[WireReport] = []
     slots: int = 0
-
-
-async def attach(call: Call) -> Reply:
-    """Open a session: one process incarnation with one lease."""
-    hello = await call.read(AttachRequest, REPORTS_BYTES_MAX)
-    flaws = []
-    if hello.protocol_version != PROTOCOL_VERSION:
-        flaws.append(Flaw("/protocolVersion", f"this server speaks version {PROTOCOL_VERSION}"))
-    if not 1 <= hello.slots <= SLOTS_MAX:
-        flaws.append(Flaw("/slots", f"must lie between 1 and {SLOTS_MAX}"))
-    if len(hello.offers) > OFFERS_MAX or any("/" not in each or "|" in each for each in hello.offers):
-        flaws.append(Flaw("/offers", f"at most {OFFERS_MAX} of the form POOL/NEED"))
-    if not all(1 <= len(text) <= 200 for text in (hello.name, hello.incarnation)):
-        flaws.append(Flaw("/name", "name and incarnation have 1 to 200 characters"))
-    if flaws:
-        raise InvalidInputError(*flaws)
-    workers = call.core.workers
-    introduction = Attach(
-        name=hello.name,
-        incarnation=hello.incarnation,
-        slots=hello.slots,
-        offers=tuple(hello.offers),
-        labels=hello.labels,
-        capabilities=tuple(hello.capabilities),
-        tools=tuple(hello.tools),
-        protocol_version=hello.protocol_version,
-    )
-    session = await workers.attach(_home(call, hello).project_id, call.principal.owner, introduction)
-    body = {
-        "sessionId": session.session_id,
-        "epoch": session.epoch,
-        "heartbeatIntervalMs": workers.heartbeat_every // MILLISECOND,
-        "leaseMs": workers.lease // MILLISECOND,
-        "leaseExpiresAt": rfc3339(session.lease_until),
-        "protocolVersion": PROTOCOL_VERSION,
-    }
-    return reply_json(body)
-
-
-def _home(call: Call, hello: AttachRequest) -> Project:
-    """The project that gets the worker's tools. One that brings none works for all of them and need not name one."""
-    return (
-        call.core.access.authorize(call.principal, _MAY, call.header("ringback-project"))
-        if hello.tools
-        else call.project
-    )
+    connection_epoch: int | None = None
 
 
 async def claim(call: Call) -> Reply:
     """New assignments and stops, as soon as there are any, or after `waitMs`."""
     asked = await call.read(ClaimRequest)
-    session = await call.core.workers.session(call.path["session_id"])
+    session = await _session(call, asked.connection_epoch)
     wait_s = max(0, asked.wait_ms) * MILLISECOND / SECOND
     work = await _unless_gone(
         call, call.core.workers.handing_out.claim(session, slots=max(0, asked.slots), wait_s=wait_s)
@@ -127,10 +67,9 @@ async def claim(call: Call) -> Reply:
 async def report(call: Call) -> Reply:
     """Decide each report in order, for itself; with `slots`, the next assignments come in the same answer."""
     told = await call.read(ReportRequest, REPORTS_BYTES_MAX)
-    workers = call.core.workers
-    session = await workers.session(call.path["session_id"])
+    session = await _session(call, told.connection_epoch)
     reports = [report_of(each, index) for index, each in enumerate(told.reports)]
-    answers, work = await workers.exchange(session, reports, slots=max(0, told.slots))
+    answers, work = await call.core.workers.exchange(session, reports, slots=max(0, told.slots))
     return reply_json({"results": answers, **_work(work)})
 
 
@@ -138,7 +77,7 @@ async def heartbeat(call: Call) -> Reply:
     """Renew the lease; what the worker holds and the ledger does not know is `lost` and must be ended at once."""
     beat = await call.read(HeartbeatRequest)
     held = [(RunId(each.run_id), each.fence) for each in beat.held]
-    session = await call.core.workers.session(call.path["session_id"])
+    session = await _session(call, beat.connection_epoch)
     work, lost = await call.core.workers.heartbeat(session.session_id, held)
     body = _work(work)
     del body["claims"]
@@ -148,9 +87,21 @@ async def heartbeat(call: Call) -> Reply:
 
 async def detach(call: Call) -> Reply:
     """Close the session; what it still holds is given back at once."""
-    session = await call.core.workers.session(call.path["session_id"])
+    session = await _session(call, None)
     await call.core.workers.detach(session.session_id)
     return Reply(204)
+
+
+async def _session(call: Call, epoch: int | None) -> Session:
+    """The session that the path names, if it is of the epoch that the runtime believes in.
+
+    Raises:
+        SessionExpiredError: it is over, or of another epoch.
+    """
+    session = await call.core.workers.session(call.path["session_id"])
+    if epoch is not None and epoch != session.epoch:
+        raise SessionExpiredError(session.session_id)
+    return session
 
 
 def _work(work: Work) -> dict[str, Any]:
@@ -222,17 +173,5 @@ ENDPOINTS = [
         handler=detach,
         summary="Give everything back",
         gives={204: None},
-    ),
-    Endpoint(
-        method="POST",
-        path="/v1/workers/attach",
-        scope=_MAY,
-        has_project=False,
-        is_platform=True,
-        handler=attach,
-        summary="Attach",
-        headers={"Ringback-Project": "Slug of the project that gets the worker's tools, where there are several"},
-        takes=AttachRequest,
-        gives={200: Attached},
     ),
 ]

@@ -112,6 +112,7 @@ def _claim(run: Run, claim: Claim, now: Moment) -> Decision:
     if run.status not in WAITING or run.ready_at is None or run.ready_at > now:
         raise IllegalTransitionError(run.run_id, run.status, "claim")
     fence = run.fence + 1
+    connection_id, epoch, capability_set = claim.attachment or (None, None, None)
     attempt = Attempt(
         attempt_id=claim.attempt_id,
         attempt_no=run.attempts_done + 1,
@@ -119,6 +120,9 @@ def _claim(run: Run, claim: Claim, now: Moment) -> Decision:
         reason=run.next_reason,
         session_id=claim.session_id,
         claimed_at=now,
+        connection_id=connection_id,
+        epoch=epoch,
+        capability_set=capability_set,
     )
     claimed = replace(
         run,

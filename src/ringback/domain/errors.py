@@ -4,6 +4,7 @@ RingbackError
 ├── NotFoundError                 no such thing, or not yours: the same answer
 ├── InvalidInputError             the caller's data breaks a rule; says where and which
 │   ├── DependencyError           unknown upstream run, or a cycle
+│   ├── ProtocolVersionError      the runtime speaks no version of the protocol that the server speaks
 │   └── InvalidCursorError
 ├── ProjectRequiredError
 ├── UnauthenticatedError
@@ -78,6 +79,17 @@ class DependencyError(InvalidInputError):
     """`depends_on` names a run that the caller can't see, or would close a circle."""
 
     code = "invalid_dependency"
+
+
+class ProtocolVersionError(InvalidInputError):
+    """The runtime speaks no version of the protocol that the server speaks; `supported` are those that it does."""
+
+    code = "unsupported_protocol_version"
+
+    def __init__(self, given: int, supported: tuple[int, ...]) -> None:
+        spoken = ", ".join(map(str, supported))
+        super().__init__(Flaw("/protocolVersion", f"{given} is not spoken here; this server speaks {spoken}"))
+        self.given, self.supported = given, supported
 
 
 class InvalidCursorError(InvalidInputError):

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ringback.domain.ids import AttemptId, InteractionId, ProjectId, RunId, SessionId
 from ringback.domain.moments import Micros, Moment
 from ringback.domain.policy import Policy
+from ringback.domain.runtimes import Attachment
 from ringback.domain.states import HELD, TERMINAL, EndReason, FailureKind, Status, TimeLimit
 
 
@@ -43,6 +44,7 @@ class Attempt:
 
     Attributes:
         heard: the number of its last report of events, so that one which is sent again adds nothing twice.
+        connection_id, epoch, capability_set: the attach that carries it out, and what was agreed there; frozen by the claim.
     """
 
     attempt_id: AttemptId
@@ -55,6 +57,9 @@ class Attempt:
     run_space_id: str | None = None
     provider: str | None = None
     heard: int = 0
+    connection_id: str | None = None
+    epoch: int | None = None
+    capability_set: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -208,6 +213,7 @@ class Decision:
 class Claim:
     session_id: SessionId
     attempt_id: AttemptId
+    attachment: Attachment | None = None
 
 
 @dataclass(frozen=True, slots=True)

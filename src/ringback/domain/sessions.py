@@ -8,20 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from ringback.domain.admission import offer_of
 from ringback.domain.errors import SessionExpiredError
 from ringback.domain.ids import SessionId
 from ringback.domain.moments import Micros, Moment
 from ringback.domain.records import replace
-
-PROTOCOL_VERSION = 1
+from ringback.domain.runtimes import PROTOCOL_VERSIONS, Attachment
 
 
 @dataclass(frozen=True, kw_only=True)
 class Session:
-    """One attach of one worker process. `ended_at` is set once, whether it detached or fell silent."""
+    """One attach of one worker process. `ended_at` is set once, whether it detached or fell silent.
+
+    Attributes:
+        connection_id: what all attaches of one runtime have in common; each has the next epoch.
+        capability_set: the name of what was agreed at this attach.
+        attached_by: who did; nobody else can go on with the connection.
+    """
 
     session_id: SessionId
     name: str
@@ -29,13 +33,21 @@ class Session:
     slots: int
     offers: frozenset[str]
     labels: Mapping[str, str]
-    capabilities: tuple[Mapping[str, Any], ...]
     attached_at: Moment
     heartbeat_at: Moment
     lease_until: Moment
+    connection_id: str = ""
     epoch: int = 0
+    protocol_version: int = PROTOCOL_VERSIONS[-1]
+    capability_set: str | None = None
+    attached_by: str = ""
     ended_at: Moment | None = None
     end_reason: str | None = None
+
+    @property
+    def attachment(self) -> Attachment:
+        """What attempts freeze of it."""
+        return Attachment(self.connection_id, self.epoch, self.capability_set)
 
     def can_serve(self, lane: str) -> bool:
         return offer_of(lane) in self.offers

@@ -66,12 +66,13 @@ class Claims:
         return [head for project_id, lane in lanes for head in await reads.heads(project_id, lane, limit=limit)]
 
     def _take(self, desk: Desk, session_id: SessionId, chosen: Sequence[RunId]) -> list[Run]:
-        if not _is_alive(desk, session_id):
+        session = desk.session(session_id)
+        if not _is_alive(session, desk):
             raise SessionExpiredError(session_id)
         taken: list[Run] = []
         for run_id in chosen:
             with suppress(IllegalTransitionError):  # stopped or ended since the question was asked
-                taken.append(self._take_one(desk, session_id, desk.run(run_id)))
+                taken.append(self._take_one(desk, session, desk.run(run_id)))
         return taken
 
     def hand_over(self, desk: Desk, run: Run, session_ids: tuple[SessionId, ...]) -> None:
@@ -79,18 +80,21 @@ class Claims:
         if run.ready_at is None or run.ready_at > desk.now or (run.project_id, pool_of(run.lane)) in self.paused:
             return
         hand = self.hands.reach(run, session_ids)
-        if hand is not None and _is_alive(desk, hand.session.session_id):
-            taken = self._take_one(desk, hand.session.session_id, run)
+        if hand is None:
+            return
+        session = desk.session(hand.session.session_id)
+        if _is_alive(session, desk):
+            taken = self._take_one(desk, session, run)
             desk.then(lambda: hand.give(taken))
 
-    def _take_one(self, desk: Desk, session_id: SessionId, run: Run) -> Run:
-        claimed = decide(run, Claim(session_id, AttemptId(self.ids.new())), now=desk.now)
+    def _take_one(self, desk: Desk, session: Session, run: Run) -> Run:
+        claim = Claim(session.session_id, AttemptId(self.ids.new()), session.attachment)
+        claimed = decide(run, claim, now=desk.now)
         if claimed.run.policy.may_repeat_after_loss:  # whether it has begun makes no difference: nobody needs to ask
             begun = decide(claimed.run, Start(claimed.run.fence), now=desk.now)
             claimed = Decision(begun.run, (*claimed.events, *begun.events))
         return desk.save(claimed)
 
 
-def _is_alive(desk: Desk, session_id: SessionId) -> bool:
-    session = desk.session(session_id)
+def _is_alive(session: Session, desk: Desk) -> bool:
     return session.ended_at is None and session.lease_until > desk.now

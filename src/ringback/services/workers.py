@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,8 +22,9 @@ from ringback.domain.sessions import Session, beat, end
 from ringback.engine.apply import apply
 from ringback.engine.bells import Bells
 from ringback.engine.sweeper import Sweeper
-from ringback.ports.clock import Chance, Clock, Ids
+from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Desk, Store
+from ringback.services.connections import Attach, Connections
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.interactions import Interactions
 from ringback.services.reports import AskReport, ChildReport, Decided, Report, command_of
@@ -31,21 +32,9 @@ from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
 from ringback.services.tools import Tools
 
+__all__ = ["Attach", "Workers"]
+
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attach:
-    """What a worker says of itself."""
-
-    name: str
-    incarnation: str
-    slots: int
-    offers: tuple[str, ...]
-    labels: Mapping[str, str]
-    capabilities: tuple[Mapping[str, Any], ...]
-    tools: tuple[Mapping[str, Any], ...]
-    protocol_version: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -54,7 +43,6 @@ class Workers:
 
     store: Store
     clock: Clock
-    ids: Ids
     chance: Chance
     bells: Bells
     handing_out: HandingOut
@@ -62,6 +50,7 @@ class Workers:
     starting: Starting
     interactions: Interactions
     tools: Tools
+    connections: Connections
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
 
@@ -74,22 +63,7 @@ class Workers:
         """Open a session, and release the function tools that the worker brings."""
         if hello.tools:
             await self.tools.apply(project_id, hello.tools, actor=owner)
-        now = self.clock.now()
-        session = Session(
-            session_id=SessionId(self.ids.new()),
-            name=hello.name,
-            incarnation=hello.incarnation,
-            slots=hello.slots,
-            offers=frozenset(hello.offers),
-            labels=hello.labels,
-            capabilities=hello.capabilities,
-            attached_at=now,
-            heartbeat_at=now,
-            lease_until=now + self.lease,
-        )
-        await self.store.commit(lambda desk: desk.save_session(session, is_new=True))
-        self.bells.bell_of(session)
-        return session
+        return await self.connections.open(owner, hello)
 
     async def session(self, session_id: str) -> Session:
         """A session that is not over.
@@ -172,22 +146,25 @@ class Workers:
         ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, ChildReport | AskReport)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
-            refusals = await self.store.commit(lambda desk: self._decide_all(desk, ledgered), runs=run_ids)
+            refusals = await self.store.commit(lambda desk: self._decide_all(desk, session, ledgered), runs=run_ids)
             for index, error in refusals:
                 answers[index] = {"ok": False, "code": error.code, "detail": str(error)}
         for index, report in enumerate(reports):
             if isinstance(report, ChildReport):
-                answers[index] = await self._start_child(report)
+                answers[index] = await self._start_child(session, report)
             elif isinstance(report, AskReport):
-                answers[index] = await self._ask(report)
+                answers[index] = await self._ask(session, report)
         return answers
 
-    def _decide_all(self, desk: Desk, reports: Sequence[tuple[int, Decided]]) -> list[tuple[int, RingbackError]]:
+    def _decide_all(
+        self, desk: Desk, session: Session, reports: Sequence[tuple[int, Decided]]
+    ) -> list[tuple[int, RingbackError]]:
         refusals: list[tuple[int, RingbackError]] = []
         for index, report in reports:
             command = command_of(report, draw=self.chance.draw())
             try:
                 run = desk.run(report.run_id)
+                _check_holder(run, session, report.fence)
                 desk.save(decide(run, command, now=desk.now))
                 if isinstance(command, Append) and report.checkpoint is not None:
                     values = {"run_id": run.run_id, "value": report.checkpoint, "saved_at": desk.now}
@@ -202,19 +179,23 @@ class Workers:
                     desk.write("note_late_outcome", values)
         return refusals
 
-    async def _ask(self, report: AskReport) -> dict[str, Any]:
+    async def _ask(self, session: Session, report: AskReport) -> dict[str, Any]:
         try:
+            run = await self.store.reads.run(report.run_id)
+            if run is not None:
+                _check_holder(run, session, report.fence)
             asked = await self.interactions.ask(report.run_id, report.fence, report.question)
         except RingbackError as error:
             return {"ok": False, "code": error.code, "detail": str(error)}
         told = {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": asked.status}
         return told if asked.response is None else {**told, "response": asked.response}
 
-    async def _start_child(self, report: ChildReport) -> dict[str, Any]:
+    async def _start_child(self, session: Session, report: ChildReport) -> dict[str, Any]:
         parent = await self.store.reads.run(report.run_id)
         try:
             if parent is None:
                 raise StaleFenceError(report.run_id, report.fence, 0)
+            _check_holder(parent, session, report.fence)
             request = StartRequest(
                 tool=report.tool,
                 arguments=report.arguments,
@@ -230,3 +211,9 @@ class Workers:
         except RingbackError as error:
             return {"ok": False, "code": error.code, "detail": str(error)}
         return {"ok": True, "childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
+
+
+def _check_holder(run: Run, session: Session, fence: int) -> None:
+    """Raises StaleFenceError: another session holds the run; knowing its fence is not enough."""
+    if run.attempt is not None and run.attempt.session_id != session.session_id:
+        raise StaleFenceError(run.run_id, fence, run.fence)

@@ -140,7 +140,10 @@ class SqlReads:
         rows = self._fetch("next_timer")
         return rows[0]["timer_at"] if rows else None
 
-    async def sessions(self, *, live_only: bool = True) -> list[Session]:
+    async def sessions(self, *, live_only: bool = True, connection_id: str | None = None) -> list[Session]:
+        if connection_id is not None:
+            values = {"connection_id": connection_id, "live_only": int(live_only)}
+            return [session_of(row) for row in self._fetch("sessions_of_connection", values)]
         return [session_of(row) for row in self._fetch("sessions", {"live_only": int(live_only)})]
 
     async def runs_held_by(self, session_id: SessionId) -> list[Run]:

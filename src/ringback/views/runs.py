@@ -97,10 +97,15 @@ def run_in_full(details: Details, attempts: Sequence[EndedAttempt], *, org_id: s
     return run_in_list(run) | _present(more)
 
 
-def attempts_of(ended: Sequence[EndedAttempt], current: Attempt | None) -> list[dict[str, Any]]:
-    """Attempts, oldest first, the one under way last."""
+def attempts_of(
+    ended: Sequence[EndedAttempt],
+    current: Attempt | None,
+    capabilities: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
+) -> list[dict[str, Any]]:
+    """Attempts, oldest first, the one under way last; with what their runtimes could do where that is given by name."""
+    agreed = capabilities or {}
     shown_attempts = [
-        _attempt(each.attempt)
+        _attempt(each.attempt, agreed)
         | _present(
             {
                 "endedAt": rfc3339(each.ended_at),
@@ -111,7 +116,7 @@ def attempts_of(ended: Sequence[EndedAttempt], current: Attempt | None) -> list[
         )
         for each in ended
     ]
-    return shown_attempts if current is None else [*shown_attempts, _attempt(current)]
+    return shown_attempts if current is None else [*shown_attempts, _attempt(current, agreed)]
 
 
 def link(each: Link) -> dict[str, Any]:
@@ -155,7 +160,7 @@ def profile_shown(profile: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "env": sorted(body["env"])} if "env" in body else body
 
 
-def _attempt(attempt: Attempt) -> dict[str, Any]:
+def _attempt(attempt: Attempt, agreed: Mapping[str, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
     facts = {
         "attemptId": attempt.attempt_id,
         "attemptNo": attempt.attempt_no,
@@ -164,6 +169,10 @@ def _attempt(attempt: Attempt) -> dict[str, Any]:
         "provider": attempt.provider,
         "runSpaceId": attempt.run_space_id,
         "sessionId": attempt.session_id,
+        "runtimeConnectionId": attempt.connection_id,
+        "connectionEpoch": attempt.epoch,
+        "capabilitySnapshotId": attempt.capability_set,
+        "effectiveSdkCapabilities": agreed.get(attempt.capability_set or ""),
         "claimedAt": rfc3339(attempt.claimed_at),
         "startedAt": shown(attempt.started_at),
     }

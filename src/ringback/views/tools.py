@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ringback.domain.json_values import escape, fingerprint
@@ -52,8 +52,8 @@ def _difference(before: Any, after: Any, pointer: str) -> dict[str, Any]:
     return found
 
 
-def worker(session: Session, held: int) -> dict[str, Any]:
-    """An attached worker and how many attempts it holds."""
+def worker(session: Session, capabilities: Sequence[Mapping[str, Any]], held: int) -> dict[str, Any]:
+    """An attached worker, what was agreed with it, and how many attempts it holds."""
     return {
         "sessionId": session.session_id,
         "name": session.name,
@@ -63,10 +63,11 @@ def worker(session: Session, held: int) -> dict[str, Any]:
         "held": held,
         "offers": sorted(session.offers),
         "labels": session.labels,
-        "capabilities": list(session.capabilities),
+        "capabilities": list(capabilities),
         "attachedAt": rfc3339(session.attached_at),
         "lastHeartbeatAt": rfc3339(session.heartbeat_at),
         "leaseExpiresAt": rfc3339(session.lease_until),
+        "runtimeConnectionId": session.connection_id,
         "epoch": session.epoch,
     }
 

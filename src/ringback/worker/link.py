@@ -51,7 +51,8 @@ class Link:
         self, *, address: Address, token: str, identity: Mapping[str, Any], outbox: Outbox, slots: Slots
     ) -> None:
         """`identity` is the body of the attach."""
-        self._attach_body = messages.encode(identity)
+        self._identity = identity
+        self._connection: tuple[str, int] | None = None
         self._outbox = outbox
         self._slots = slots
         self._reports, self._claims, self._pulse = (Channel(address, token, heard=self._heard) for _ in range(3))
@@ -116,8 +117,10 @@ class Link:
 
     async def _attach(self) -> Session:
         sent = Instant.now()
-        raw = await self._pulse.call("/v1/workers/attach", self._attach_body, within_s=ATTACH_WITHIN_S)
-        answer = messages.ATTACHED.decode(raw)
+        body = messages.attach_body(self._identity, self._connection)
+        answer = messages.ATTACHED.decode(await self._pulse.call("/v1/workers/attach", body, within_s=ATTACH_WITHIN_S))
+        if answer.runtime_connection_id is not None:
+            self._connection = (answer.runtime_connection_id, answer.epoch)
         self.session = Session(answer, sent)
         _log.info("attached", extra={"session": answer.session_id, "epoch": answer.epoch})
         return self.session

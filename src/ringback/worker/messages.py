@@ -65,6 +65,7 @@ class Attached(msgspec.Struct, frozen=True, rename="camel"):
     heartbeat_interval_ms: int
     lease_ms: int
     epoch: int = 0
+    runtime_connection_id: str | None = None
 
 
 class Claimed(msgspec.Struct, frozen=True, rename="camel"):
@@ -132,9 +133,12 @@ def heartbeat_body(held: Sequence[Key]) -> bytes:
     return _ENCODER.encode({"held": [{"runId": key.run_id, "fence": key.fence} for key in held]})
 
 
-def encode(body: Mapping[str, Any]) -> bytes:
-    """Any other body as JSON."""
-    return _ENCODER.encode(body)
+def attach_body(identity: Mapping[str, Any], connection: tuple[str, int] | None) -> bytes:
+    """The body of an attach: who the worker is, and the connection that it goes on with, with its last epoch."""
+    if connection is None:
+        return _ENCODER.encode(identity)
+    connection_id, epoch = connection
+    return _ENCODER.encode({**identity, "runtimeConnectionId": connection_id, "connectionEpoch": epoch})
 
 
 def problem(body: bytes) -> Problem:

@@ -1,0 +1,1 @@
+"""The runtime protocol, from its page and in another language."""
