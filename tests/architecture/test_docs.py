@@ -93,7 +93,8 @@ def _misuse(line: str) -> str | None:
     known = {option for parameter in command.params for option in parameter.opts} | {"--help", "--json"}
     if ENTRIES[name].forwards or hasattr(command, "commands"):
         return None
-    unknown = [word for word in words[2:] if word.startswith("-") and word.partition("=")[0] not in known]
+    own = words[2 : words.index("--")] if "--" in words else words[2:]  # what follows is somebody else's
+    unknown = [word for word in own if word.startswith("-") and word.partition("=")[0] not in known]
     return f"no such option: {unknown[0]}" if unknown else None
 
 

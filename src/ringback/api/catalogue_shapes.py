@@ -13,7 +13,7 @@ class Tool(TypedDict, total=False):
     channel: Required[str]
     name: Required[str]
     description: Required[str]
-    runtime: Required[Literal["command", "function", "script"]]
+    runtime: Required[Literal["command", "function", "script", "mcp"]]
     inputSchema: Required[dict[str, Any]]
     mode: Required[Literal["job", "task", "inline"]]
     profile: Required[dict[str, Any]]

@@ -35,6 +35,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "worker": Entry("worker", "worker", "Run a worker that takes work from a server.", forwards=True),
         "token": Entry("token", "app", "Print the local owner's token, or make, list and revoke tokens."),
         "mcp": Entry("mcp", "app", "Serve MCP over stdio."),
+        "wrap": Entry("wrap", "app", "Serve an MCP server's tools over stdio as jobs."),
         "doctor": Entry("doctor", "doctor", "Check this installation and say how to mend it."),
         "db": Entry("db", "app", "Back up, check, migrate and tidy the ledger."),
     },

@@ -2,6 +2,8 @@
 
 import logging
 import sys
+from collections.abc import Callable
+from pathlib import Path
 
 import typer
 
@@ -29,6 +31,12 @@ def mcp(context: typer.Context, data: DataOption = None, url: UrlOption = None, 
     logging.basicConfig(stream=sys.stderr, level=logging.WARNING)  # stdout is the protocol's alone
     from ringback.mcp.stdio import serve
 
+    serve(finder(data, url, project))
+
+
+def finder(data: Path | None, url: str | None, project: str | None) -> Callable[[], Connection]:
+    """Finds the server, and starts the local one in the background when none runs."""
+
     def find() -> Connection:
         connection = find_connection(url=url, project=project, data=data)
         is_local = connection.url is None or connection.is_local
@@ -39,7 +47,7 @@ def mcp(context: typer.Context, data: DataOption = None, url: UrlOption = None, 
         start_detached({"data": connection.places.data})
         return find_connection(url=url, project=project, data=data)
 
-    serve(find)
+    return find
 
 
 app.command("install")(install)

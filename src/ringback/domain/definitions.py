@@ -13,10 +13,11 @@ from typing import Any, TypeAlias
 
 from ringback.domain.errors import Flaw
 from ringback.domain.json_values import escape, fingerprint, flaws_of
+from ringback.domain.server_definitions import call_flaws
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-RUNTIMES = ("command", "function", "script")
+RUNTIMES = ("command", "function", "script", "mcp")
 SOURCE_MAX = 64 * 1024
 MODES = ("job", "task", "inline")
 
@@ -39,6 +40,9 @@ _PROFILE = frozenset(
         "defaults",
         "allowOptions",
         "source",
+        "server",
+        "tool",
+        "method",
     )
 )
 _POLICY: Mapping[str, Rule] = {
@@ -98,6 +102,10 @@ def _profile_flaws(profile: Any, runtime: Any) -> Iterator[Flaw]:
         yield Flaw("/profile/pool", "must match [A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
     if runtime == "command" and not profile.get("command"):
         yield Flaw("/profile/command", "a command tool needs a command")
+    if runtime == "mcp":
+        yield from call_flaws(profile)
+    elif own := next((member for member in ("server", "tool", "method") if member in profile), None):
+        yield Flaw(f"/profile/{own}", "only a tool of an MCP server has one")
     source = profile.get("source")
     if (runtime == "script") != isinstance(source, str):
         yield Flaw("/profile/source", "a script needs its source, and nothing else has one")

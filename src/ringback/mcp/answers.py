@@ -19,6 +19,21 @@ def structured(value: dict[str, Any], *, is_error: bool = False) -> types.CallTo
     return types.CallToolResult(content=[_text(value)], structured_content=value, is_error=is_error)
 
 
+def finished(job: dict[str, Any], *, is_foreign: bool) -> types.CallToolResult:
+    """How a job ended. A tool of an MCP server answers as that server did, with the job's id beside it."""
+    is_error = job["status"] != "done"
+    told = (job.get("error") or {}).get("detail") if is_error else job.get("result")
+    if is_foreign and isinstance(told, dict) and isinstance(told.get("content"), list):
+        found = {"content": told["content"], "isError": is_error, "_meta": {"ringback/jobId": job["job_id"]}}
+        if isinstance(told.get("structuredContent"), dict):
+            found["structuredContent"] = told["structuredContent"]
+        try:
+            return types.CallToolResult.model_validate(found)
+        except ValueError:  # blocks of a kind that nobody here knows
+            pass
+    return structured(job, is_error=is_error)
+
+
 def plain(value: Any) -> types.CallToolResult:
     """A value as one block of JSON text, where no structure is promised (R1)."""
     return types.CallToolResult(content=[_text(value)], is_error=False)

@@ -11,7 +11,7 @@ import time
 import uuid
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from ringback.client import streams
@@ -28,11 +28,24 @@ SOURCE = {"Ringback-Source": "mcp"}
 Recover = Callable[[], Awaitable["Caller | None"]]
 
 
+class Scope(Protocol):
+    """What a door shows, where that is not everything."""
+
+    def name_of(self, item: Mapping[str, Any]) -> str | None:
+        """The name under which it shows a tool of the project; None: not at all."""
+        ...
+
+    def shows_own(self, name: str) -> bool:
+        """Whether it shows this one of Ringback's own tools."""
+        ...
+
+
 @dataclass(slots=True)
 class Caller:
     """One identity on one wire.
 
     Attributes:
+        scope: what is shown; None is everything.
         recover: finds the server again when it does not answer, for example at another address after a restart.
         remembered: what was read lately, with the moment until which it may be believed.
     """
@@ -40,6 +53,7 @@ class Caller:
     driver: AsyncDriver
     link: Link
     recover: Recover | None = field(default=None, repr=False)
+    scope: Scope | None = field(default=None, repr=False)
     remembered: dict[str, tuple[float, Any]] = field(default_factory=dict, repr=False)
 
     def of_project(self, slug: str | None) -> Caller:
@@ -66,6 +80,11 @@ class Caller:
         """The JSON of an answer. Sent with an idempotency key, a fresh one if need be, so that it may be repeated."""
         headers = {IDEMPOTENCY_HEADER: key or uuid.uuid4().hex, "Content-Type": "application/json", **SOURCE}
         return (await self.send("POST", path, headers=headers, body=json.dumps(body).encode())).json()
+
+    async def put(self, path: str, body: Mapping[str, Any]) -> Any:
+        """The JSON of an answer."""
+        headers = {"Content-Type": "application/json", **SOURCE}
+        return (await self.send("PUT", path, headers=headers, body=json.dumps(body).encode())).json()
 
     async def delete(self, path: str, **query: str | None) -> Any:
         """The JSON of an answer."""

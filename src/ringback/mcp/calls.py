@@ -16,11 +16,11 @@ from mcp.shared.exceptions import MCPError
 
 from ringback.client.errors import RingbackError
 from ringback.mcp import jobs, tasks
-from ringback.mcp.answers import failed, plain, project_required, structured
+from ringback.mcp.answers import failed, finished, plain, project_required, structured
 from ringback.mcp.builtin import builtin_tools
 from ringback.mcp.caller import Caller, segment
 from ringback.mcp.clients import Context, takes_tasks
-from ringback.mcp.offers import Offer, offer_named
+from ringback.mcp.offers import Offer, offer_named, own_tools
 
 INLINE_S = 20
 Arguments = Mapping[str, Any]
@@ -36,7 +36,7 @@ async def call(caller: Caller, ctx: Context, params: types.CallToolRequestParams
     # An explicit null is the same as nothing (R1).
     given = {name: value for name, value in (params.arguments or {}).items() if value is not None}
     try:
-        if (own := _OWN.get(params.name)) is not None:
+        if (own := _OWN.get(params.name)) is not None and params.name in own_tools(caller):
             _check(params.name, given)
             return await own(caller, given)
         offer = await offer_named(caller, params.name)
@@ -55,7 +55,7 @@ async def _start(caller: Caller, ctx: Context, offer: Offer, arguments: Argument
         return await tasks.created(caller, accepted["job_id"])
     job = await jobs.wait(caller, accepted["job_id"], within_s=INLINE_S, seen=_progress(ctx))
     if job["status"] in jobs.ENDED:
-        return structured(await jobs.ended(caller, job), is_error=job["status"] != "done")
+        return finished(await jobs.ended(caller, job), is_foreign=offer.is_foreign)
     if takes_tasks(ctx):
         return await tasks.created(caller, accepted["job_id"])
     note = "still under way: go on with something else, its end will be reported; or ask later with get_job_status"

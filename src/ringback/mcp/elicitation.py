@@ -40,8 +40,15 @@ def _is_form(schema: Mapping[str, Any]) -> bool:
         schema.get("type") == "object"
         and isinstance(properties, Mapping)
         and bool(properties)
-        and all(isinstance(each, Mapping) and each.get("type") in _PLAIN for each in properties.values())
+        and all(isinstance(each, Mapping) and _is_field(each) for each in properties.values())
     )
+
+
+def _is_field(schema: Mapping[str, Any]) -> bool:
+    """What a form may have: plain values, and lists of given choices."""
+    items = schema.get("items")
+    is_choice = schema.get("type") == "array" and isinstance(items, Mapping) and bool({"enum", "anyOf"} & items.keys())
+    return is_choice or schema.get("type") in _PLAIN
 
 
 def response_of(interaction: Mapping[str, Any], answer: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -35,6 +35,7 @@ class Offer:
 
     Attributes:
         waits: whether a call may be answered with its result; else with the handle alone.
+        is_foreign: whether it is a tool of an MCP server, whose answer is handed on as that server gave it.
         is_inline: whether even a client that takes tasks gets the result at once, if it comes soon.
         options: our arguments beside the tool's own.
     """
@@ -43,6 +44,7 @@ class Offer:
     name: str
     waits: bool
     is_inline: bool
+    is_foreign: bool
     options: frozenset[str]
 
     def split(self, arguments: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -65,16 +67,31 @@ async def offers(caller: Caller) -> dict[str, Offer]:
     while True:
         page = await caller.get("/v1/tools", cursor=cursor)
         for item in page["items"]:
-            offer = _offer(item)
-            if offer.tool.name not in builtin_tools():
+            shown = item["name"] if caller.scope is None else caller.scope.name_of(item)
+            if shown is None:
+                continue
+            offer = _offer(item, shown)
+            if offer.tool.name not in own_tools(caller):
                 found[offer.tool.name] = offer
         cursor = page.get("nextCursor")
         if cursor is None:
             return caller.remember(_OFFERS, found, for_s=BELIEVED_S)
 
 
-def _offer(item: Mapping[str, Any]) -> Offer:
-    waits = item["mode"] in ("task", "inline")
+async def offer_of(caller: Caller, tool: str) -> Offer | None:
+    """The offer of a tool of the project, by the name that it has there."""
+    known: dict[str, Offer] = caller.recall(_OFFERS) or await offers(caller)
+    return next((offer for offer in known.values() if offer.name == tool), None)
+
+
+def own_tools(caller: Caller) -> dict[str, types.Tool]:
+    """Ringback's own tools, as far as this door shows them."""
+    scope = caller.scope
+    return {name: tool for name, tool in builtin_tools().items() if scope is None or scope.shows_own(name)}
+
+
+def _offer(item: Mapping[str, Any], shown: str) -> Offer:
+    waits, is_foreign = item["mode"] in ("task", "inline"), item["runtime"] == "mcp"
     schema, options = _schema(item)
     description = str(item.get("description") or f"Run {item['name']}.").strip()
     if waits:
@@ -85,13 +102,13 @@ def _offer(item: Mapping[str, Any]) -> Offer:
         read_only_hint=False, idempotent_hint=bool((item.get("policy") or {}).get("idempotent")), open_world_hint=True
     )
     tool = types.Tool(
-        name=item["name"] if waits else f"start_{item['name']}",
+        name=shown if waits else f"start_{shown}",
         description=description,
         input_schema=schema,
-        output_schema=RESULT if waits else HANDLE,
+        output_schema=None if waits and is_foreign else RESULT if waits else HANDLE,
         annotations=hints,
     )
-    return Offer(tool, item["name"], waits, item["mode"] == "inline", options)
+    return Offer(tool, item["name"], waits, item["mode"] == "inline", is_foreign, options)
 
 
 def _schema(item: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
@@ -107,5 +124,5 @@ def _schema(item: Mapping[str, Any]) -> tuple[dict[str, Any], frozenset[str]]:
 
 async def all_tools(caller: Caller) -> list[types.Tool]:
     """Everything that can be called, by name."""
-    tools = builtin_tools() | {name: offer.tool for name, offer in (await offers(caller)).items()}
+    tools = own_tools(caller) | {name: offer.tool for name, offer in (await offers(caller)).items()}
     return [tools[name] for name in sorted(tools)]

@@ -29,6 +29,7 @@ from ringback.mcp.clients import Context, is_modern
 from ringback.mcp.listening import TOOLS_EVERY_S
 from ringback.mcp.offers import all_tools
 from ringback.mcp.server import create_server, options
+from ringback.mcp.wrapping import Wrapping, wants_tools
 from ringback.settings.connection import Connection, is_loopback
 
 log = logging.getLogger(__name__)
@@ -41,10 +42,11 @@ class Front:
 
     Args:
         find: where the server is, and as whom to speak to it; may start a local server, and takes its time for that.
+        wrapping: where only the tools of one MCP server are shown.
     """
 
-    def __init__(self, find: Find) -> None:
-        self._find = find
+    def __init__(self, find: Find, wrapping: Wrapping | None = None) -> None:
+        self._find, self._wrapping = find, wrapping
         self._caller: Caller | None = None
         self._finding = asyncio.Lock()
         self._group: TaskGroup | None = None
@@ -65,6 +67,8 @@ class Front:
         async with self._finding:
             if self._caller is None:
                 self._caller = await self._found()
+        if self._wrapping is not None and wants_tools(ctx):
+            await self._wrapping.ready(self._caller)
         if self._group is not None and not self._tells_of_tools and not is_modern(ctx):
             self._tells_of_tools = True
             self._group.start_soon(self._tell_of_tools, self._caller, ctx.session)
@@ -76,7 +80,7 @@ class Front:
         link = Link(url=connection.url, token=connection.token, project=connection.project, retry=HASTY)
         is_near = connection.url.startswith("http://") and is_loopback(connection.url)
         wire: AsyncWire = AsyncPlainWire(connection.url) if is_near else AsyncHttpxWire(connection.url)
-        return Caller(AsyncDriver(wire), link, self._recover)
+        return Caller(AsyncDriver(wire), link, self._recover, self._wrapping)
 
     async def _recover(self) -> Caller | None:
         async with self._finding:
@@ -114,6 +118,6 @@ async def _relay(incoming: Any, readable: Any, outgoing: Any) -> None:
                 await readable.send(item)
 
 
-def serve(find: Find) -> None:
+def serve(find: Find, wrapping: Wrapping | None = None) -> None:
     """Serve stdin and stdout until the end of the input."""
-    asyncio.run(Front(find).serve())
+    asyncio.run(Front(find, wrapping).serve())

@@ -14,9 +14,10 @@ from mcp.shared.exceptions import MCPError
 
 from ringback.client.errors import ConflictError, InvalidInputError, NotFoundError, RefusedError, RingbackError
 from ringback.mcp import elicitation, jobs
-from ringback.mcp.answers import structured
+from ringback.mcp.answers import finished
 from ringback.mcp.caller import Caller, segment
 from ringback.mcp.clients import Context, check_name, require_tasks, takes_questions
+from ringback.mcp.offers import offer_of
 
 MACHINERY = frozenset(("internal", "lost", "invalid_params"))
 POLL_LEAST_MS, POLL_MOST_MS = 1_000, 15_000
@@ -101,7 +102,8 @@ async def detail(caller: Caller, task_id: str, *, asks: bool) -> dict[str, Any]:
     if job.get("error_kind") in MACHINERY:
         error = {"code": types.INTERNAL_ERROR, "message": str(job.get("error_message") or job["error_kind"])}
         return {**_common(job, "failed"), "error": error}
-    told = structured(await jobs.ended(caller, job), is_error=job["status"] != "done")
+    offer = await offer_of(caller, job["tool"])
+    told = finished(await jobs.ended(caller, job), is_foreign=offer is not None and offer.is_foreign)
     return {**_common(job, "completed"), "result": told.model_dump(mode="json", by_alias=True, exclude_none=True)}
 
 

@@ -157,6 +157,9 @@ def _frozen(run: Run, facts: RunFacts) -> dict[str, Any]:
 def profile_shown(profile: Mapping[str, Any]) -> dict[str, Any]:
     """A profile with the names of its environment; the values are the operator's. A script's source has a route of its own."""
     body = {name: value for name, value in profile.items() if name != "source"}
+    if isinstance(server := body.get("server"), Mapping):
+        hidden = {name: sorted(server[name]) for name in ("env", "headers") if name in server}
+        body["server"] = {**server, **hidden}
     return {**body, "env": sorted(body["env"])} if "env" in body else body
 
 

@@ -11,7 +11,7 @@ secret. Overlapping occurrences are masked as one, so nothing of either shows.
 import base64
 import json
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote
 
 MASK: Final = b"***"
@@ -38,6 +38,20 @@ class Mask:
         if not self.needles:
             return value
         return self.data(value.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+
+    def value(self, value: Any) -> Any:
+        """JSON with every secret masked in its texts and names."""
+        if not self.needles:
+            return value
+        match value:
+            case str():
+                return self.text(value)
+            case list():
+                return [self.value(item) for item in value]
+            case dict():
+                return {self.text(name): self.value(item) for name, item in value.items()}
+            case _:
+                return value
 
     def data(self, value: bytes) -> bytes:
         """The bytes with every secret masked; for a whole, not for a part of a stream."""

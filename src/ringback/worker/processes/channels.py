@@ -6,26 +6,33 @@ import os
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
 PIPE_BYTES: Final = 256 * 1024
+Feed = Literal["feed"]
+FEED: Final = "feed"
+"""In place of what a program reads: a pipe, fed while it runs."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channels:
-    """The worker's ends: non-blocking descriptors for reading (-1 when there is none), and a stream socket."""
+    """The worker's ends: non-blocking descriptors (-1 when there is none), and a stream socket."""
 
+    stdin: int = -1
     stdout: int = -1
     stderr: int = -1
     control: socket.socket | None = None
 
 
-def open_channels(stdin: bytes | None, *, control: bool, capture: bool) -> tuple[Channels, dict[str, int]]:
+def open_channels(stdin: bytes | Feed | None, *, control: bool, capture: bool) -> tuple[Channels, dict[str, int]]:
     """Open what is asked for; the second value holds the child's ends by name, and the caller has to close them."""
     theirs: dict[str, int] = {}
-    stdout = stderr = -1
+    feed = stdout = stderr = -1
     ours: socket.socket | None = None
-    if stdin is not None:
+    if stdin == FEED:
+        theirs["stdin"], feed = os.pipe()
+        os.set_blocking(feed, False)
+    elif isinstance(stdin, bytes):
         theirs["stdin"] = _input_file(stdin)
     if capture:
         stdout, theirs["stdout"] = _pipe()
@@ -34,7 +41,7 @@ def open_channels(stdin: bytes | None, *, control: bool, capture: bool) -> tuple
         ours, other = socket.socketpair()
         ours.setblocking(False)
         theirs["control"] = other.detach()
-    return Channels(stdout=stdout, stderr=stderr, control=ours), theirs
+    return Channels(stdin=feed, stdout=stdout, stderr=stderr, control=ours), theirs
 
 
 def close_all(descriptors: Iterable[int]) -> None:

@@ -30,6 +30,7 @@ class Child:
         """Made by `Guardian.spawn` only."""
         loop = asyncio.get_running_loop()
         self.pid = 0
+        self.stdin = channels.stdin
         self.stdout = channels.stdout
         self.stderr = channels.stderr
         self.control = channels.control
@@ -117,8 +118,15 @@ class Child:
         finally:
             self.close_pipes()
 
+    def end_input(self) -> None:
+        """Close what feeds the program: it reads the end of its input."""
+        if self.stdin >= 0:
+            os.close(self.stdin)
+        self.stdin = -1
+
     def close_pipes(self) -> None:
         """Close this side's descriptors; nobody may be reading them any more."""
+        self.end_input()
         for descriptor in (self.stdout, self.stderr):
             if descriptor >= 0:
                 os.close(descriptor)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Final
 
 from ringback.worker.processes import launch, leftovers, wire
-from ringback.worker.processes.channels import close_all, open_channels
+from ringback.worker.processes.channels import Feed, close_all, open_channels
 from ringback.worker.processes.child import Child, GuardianLostError, SpawnError
 
 START_WITHIN_S: Final = 10.0
@@ -89,7 +89,7 @@ class Guardian:
         env: Mapping[str, str],
         cwd: str | None = None,
         limits: Mapping[str, int] | None = None,
-        stdin: bytes | None = None,
+        stdin: bytes | Feed | None = None,
         control: bool = False,
         capture: bool = True,
     ) -> Child:
@@ -100,7 +100,7 @@ class Guardian:
             env: the whole environment; RINGBACK_ATTEMPT in it marks the tree.
             cwd: where it starts; None is the root folder.
             limits: memoryBytes, cpuSeconds, openFiles, processes, fileBytes; others are left alone.
-            stdin: what the program reads; None is /dev/null.
+            stdin: what the program reads; None is /dev/null, and `FEED` a pipe whose other end is `Child.stdin`.
             control: give the child a stream socket, whose number it finds in RINGBACK_CONTROL_FD.
             capture: give it pipes for stdout and stderr, else /dev/null.
 

@@ -88,7 +88,7 @@ class FunctionAttempt:
         items: list[Any] = []
         for report in reports:
             if items and not isinstance(report, wire.Page):
-                await self._reporter.page(self._masked(items))
+                await self._reporter.page(self._mask.value(items))
                 items = []
             match report:
                 case wire.Page():
@@ -105,7 +105,7 @@ class FunctionAttempt:
                 case _:
                     raise wire.FrameError(f"{type(report).__name__} doesn't belong here")
         if items:
-            await self._reporter.page(self._masked(items))
+            await self._reporter.page(self._mask.value(items))
 
     def _accompany(self, request: Coroutine[Any, Any, None]) -> None:
         task = self._loop.create_task(request)
@@ -121,7 +121,7 @@ class FunctionAttempt:
         await self._interpreter.send(answer)
 
     async def _ask(self, request: wire.Ask) -> None:
-        question = self._masked(msgspec.json.decode(request.question))
+        question = self._mask.value(msgspec.json.decode(request.question))
         self._questions += 1
         try:
             status, response = await self._reporter.ask(question)
@@ -233,7 +233,7 @@ class FunctionAttempt:
             case None:
                 return self._died()
             case wire.Done():
-                result = self._masked(msgspec.json.decode(ending.result))
+                result = self._mask.value(msgspec.json.decode(ending.result))
                 summary = self._mask.text(ending.summary) if ending.summary else preview(result)
                 return Outcome(kind="succeeded", result=result, summary=summary)
             case wire.Failed(cancelled=True) if stop.why == "drain":
@@ -247,7 +247,7 @@ class FunctionAttempt:
                     kind="failed",
                     error_kind="invalid_params" if ending.kind == "invalid_params" else "tool_error",
                     error_message=self._mask.text(ending.message),
-                    error_detail=self._masked(msgspec.json.decode(ending.detail)),
+                    error_detail=self._mask.value(msgspec.json.decode(ending.detail)),
                     retryable=ending.retryable,
                 )
 
@@ -261,21 +261,6 @@ class FunctionAttempt:
             exit_code=None if has_signal else code,
             signal=signal_name(-code) if code is not None and code < 0 else None,
         )
-
-    def _masked(self, value: Any) -> Any:
-        return _masked(value, self._mask) if self._mask else value
-
-
-def _masked(value: Any, mask: Mask) -> Any:
-    match value:
-        case str():
-            return mask.text(value)
-        case list():
-            return [_masked(item, mask) for item in value]
-        case dict():
-            return {mask.text(name): _masked(item, mask) for name, item in value.items()}
-        case _:
-            return value
 
 
 def _run(assignment: Assignment) -> wire.Run:
