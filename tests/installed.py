@@ -63,7 +63,7 @@ class Installed:
     names: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def apply(self, *definitions: Mapping[str, Any]) -> None:
-        await self.core.tools.apply(PROJECT, definitions, actor="tests")
+        await self.core.resources.apply(PROJECT, definitions, actor="tests")
 
     async def start(self, tool: str = "echo", *, parent: Parent | None = None, **request: Any) -> Run:
         return (await self.started(tool, parent=parent, **request)).run

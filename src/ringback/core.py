@@ -28,12 +28,12 @@ from ringback.services.limits import RateLimits
 from ringback.services.outputs import Outputs
 from ringback.services.published import Published
 from ringback.services.queues import Queues
+from ringback.services.resources import Resources
 from ringback.services.results import Results
 from ringback.services.runs import Runs
 from ringback.services.scripts import Scripts
 from ringback.services.starting import Starting
 from ringback.services.tokens import Tokens
-from ringback.services.tools import Tools
 from ringback.services.workers import Workers
 
 
@@ -61,7 +61,7 @@ class Core:
     directory: Directory
     tokens: Tokens
     audit: Audit
-    tools: Tools
+    resources: Resources
     starting: Starting
     scripts: Scripts
     published: Published
@@ -111,8 +111,8 @@ def assemble(
         retention=Retention(store=store, clock=clock, keep=options.keep),
         lease=options.lease,
     )
-    tools = Tools(store=store, clock=clock, ids=ids)
-    starting = Starting(store=store, tools=tools, ids=ids, claims=claims)
+    resources = Resources(store=store, clock=clock)
+    starting = Starting(store=store, resources=resources, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
@@ -126,7 +126,7 @@ def assemble(
         sweeper=sweeper,
         starting=starting,
         interactions=interactions,
-        tools=tools,
+        resources=resources,
         connections=connections,
         lease=options.lease,
         beat_every=options.beat_every,
@@ -140,10 +140,10 @@ def assemble(
         directory=Directory(store=store, ids=ids, access=access),
         tokens=Tokens(store=store, clock=clock, ids=ids, access=access),
         audit=Audit(store=store),
-        tools=tools,
+        resources=resources,
         starting=starting,
-        scripts=Scripts(store=store, tools=tools, starting=starting),
-        published=Published(store=store, tools=tools),
+        scripts=Scripts(store=store, resources=resources, starting=starting),
+        published=Published(store=store, resources=resources),
         capabilities=Capabilities(store=store, clock=clock, ids=ids, pepper=pepper),
         runs=Runs(store=store, bells=bells, queues=queues, keep=options.keep),
         results=Results(store=store),

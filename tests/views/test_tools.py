@@ -1,4 +1,4 @@
-"""Tools, changes of tools, workers, queues."""
+"""Resources, changes of tools, workers, queues."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from ringback.services.tools import ToolChange
+from ringback.services.resources import ResourceChange
 from ringback.views.tools import change, queue, worker
 from tests.builders import NOON, session
 
@@ -14,8 +14,14 @@ from tests.builders import NOON, session
 def changed(before: dict[str, Any] | None, after: dict[str, Any], word: str = "changed") -> dict[str, Any]:
     previous = None if before is None else "r1"
     return change(
-        ToolChange(
-            name="t", change=word, revision_id="r2", previous_revision_id=previous, previous=before, definition=after
+        ResourceChange(
+            type="tool",
+            name="t",
+            change=word,
+            revision_id="r2",
+            previous_revision_id=previous,
+            previous=before,
+            definition=after,
         )
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 from http import HTTPStatus
 from typing import Any
 
@@ -16,7 +15,6 @@ from ringback.api.routes import Endpoint
 from ringback.api.run_requests import RunRequest, start_request
 from ringback.api.shapes import BatchResult
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError, RingbackError
-from ringback.services.tools import Tool
 from ringback.views.runs import run_ref
 
 RUNS_MAX = 1_000
@@ -36,14 +34,13 @@ async def start_many(call: Call) -> Reply:
         raise InvalidInputError(Flaw("/runs", f"must have 1 to {RUNS_MAX} items"))
     if call.header("idempotency-key") is not None:
         raise IdempotencyKeyError("a batch has no Idempotency-Key header; each run has its own idempotencyKey")
-    released = await call.core.tools.released(call.project.project_id)
-    items = await asyncio.gather(*(_start_one(call, body, released) for body in batch.runs))
+    items = await asyncio.gather(*(_start_one(call, body) for body in batch.runs))
     return reply_json({"items": items}, HTTPStatus.ACCEPTED)
 
 
-async def _start_one(call: Call, body: RunRequest, released: Mapping[str, Tool]) -> dict[str, Any]:
+async def _start_one(call: Call, body: RunRequest) -> dict[str, Any]:
     try:
-        request = start_request(call, body, released)
+        request = start_request(call, body)
         started = await call.core.starting.start(
             call.project.project_id, call.principal.owner, request, request_id=call.request_id
         )

@@ -22,7 +22,7 @@ REASON_MAX = 500
 async def start(call: Call) -> Reply:
     """202 with the run as it was created; it is durable by then."""
     body = await call.read(RunRequest)
-    request = start_request(call, body, await call.core.tools.released(call.project.project_id))
+    request = start_request(call, body)
     try:
         started = await call.core.starting.start(
             call.project.project_id, call.principal.owner, request, request_id=call.request_id

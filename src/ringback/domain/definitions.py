@@ -1,4 +1,4 @@
-"""What a tool's definition must look like, wherever it comes from: a file, a decorated function or the API.
+"""What the definition of a resource must look like, wherever it comes from: a file, a decorated function or the API.
 
 A definition is JSON in one public shape; its content is its identity, so the same text always makes the same revision. This
 module checks shape and ranges and names every flaw by its JSON pointer; whether the input schema itself is valid JSON Schema
@@ -12,37 +12,31 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypeAlias
 
 from ringback.domain.errors import Flaw
-from ringback.domain.json_values import escape, fingerprint, flaws_of
-from ringback.domain.server_definitions import call_flaws
+from ringback.domain.json_values import fingerprint, flaws_of
+from ringback.domain.profiles import profile_flaws, unknown_members
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
-POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-RUNTIMES = ("command", "function", "script", "mcp")
-SOURCE_MAX = 64 * 1024
+RUNTIMES: Mapping[str, tuple[str, ...]] = {
+    "tool": ("command", "function", "script", "mcp"),
+    "agent": ("agent",),
+    "mcp_server": ("mcp",),
+}
 MODES = ("job", "task", "inline")
 
 Rule: TypeAlias = tuple[Any, float, float]  # type, least, most
 
 _MEMBERS = frozenset(
-    ("name", "description", "runtime", "inputSchema", "profile", "policy", "summary", "mode", "requiresIdempotencyKey")
-)
-_PROFILE = frozenset(
     (
-        "pool",
-        "command",
-        "shell",
-        "cwd",
-        "env",
-        "envAllow",
-        "secrets",
-        "limits",
-        "function",
-        "defaults",
-        "allowOptions",
-        "source",
-        "server",
-        "tool",
-        "method",
+        "resourceType",
+        "name",
+        "description",
+        "runtime",
+        "inputSchema",
+        "profile",
+        "policy",
+        "summary",
+        "mode",
+        "requiresIdempotencyKey",
     )
 )
 _POLICY: Mapping[str, Rule] = {
@@ -68,6 +62,11 @@ def revision_digest(definition: Mapping[str, Any]) -> str:
     return fingerprint(definition)
 
 
+def type_of(definition: Mapping[str, Any]) -> str:
+    """What kind of resource it defines; a tool unless it says otherwise."""
+    return str(definition.get("resourceType", "tool"))
+
+
 def need_of(definition: Mapping[str, Any]) -> str:
     """What a worker must offer to run it: its runtime, and for a function the function itself."""
     return f"function:{definition['name']}" if definition["runtime"] == "function" else str(definition["runtime"])
@@ -76,41 +75,21 @@ def need_of(definition: Mapping[str, Any]) -> str:
 def definition_flaws(definition: Mapping[str, Any]) -> Iterator[Flaw]:
     """Everything that is wrong with `definition`, the schema and the command template apart."""
     yield from flaws_of(definition)
-    yield from _unknown(definition, _MEMBERS, "")
+    yield from unknown_members(definition, _MEMBERS, "")
     name = definition.get("name")
     if not isinstance(name, str) or not NAME.fullmatch(name):
         yield Flaw("/name", "must match [a-z][a-z0-9_]{0,63}")
-    yield from _one_of(definition, "runtime", RUNTIMES, is_required=True)
+    yield from _one_of(definition, "resourceType", tuple(RUNTIMES))
+    yield from _one_of(definition, "runtime", RUNTIMES.get(type_of(definition), ()), is_required=True)
     yield from _one_of(definition, "mode", MODES)
     for member, kind in (("description", str), ("inputSchema", Mapping), ("requiresIdempotencyKey", bool)):
         if member in definition and not isinstance(definition[member], kind):
             yield Flaw(f"/{member}", f"must be {_WORDS[kind]}")
-    yield from _profile_flaws(definition.get("profile", {}), definition.get("runtime"))
+    yield from profile_flaws(definition.get("profile", {}), type_of(definition), definition.get("runtime"))
     yield from policy_flaws(definition.get("policy", {}))
 
 
 _WORDS: Mapping[Any, str] = {str: "a string", Mapping: "an object", bool: "true or false"}
-
-
-def _profile_flaws(profile: Any, runtime: Any) -> Iterator[Flaw]:
-    if not isinstance(profile, Mapping):
-        yield Flaw("/profile", "must be an object")
-        return
-    yield from _unknown(profile, _PROFILE, "/profile")
-    pool = profile.get("pool", "default")
-    if not isinstance(pool, str) or not POOL.fullmatch(pool):
-        yield Flaw("/profile/pool", "must match [A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
-    if runtime == "command" and not profile.get("command"):
-        yield Flaw("/profile/command", "a command tool needs a command")
-    if runtime == "mcp":
-        yield from call_flaws(profile)
-    elif own := next((member for member in ("server", "tool", "method") if member in profile), None):
-        yield Flaw(f"/profile/{own}", "only a tool of an MCP server has one")
-    source = profile.get("source")
-    if (runtime == "script") != isinstance(source, str):
-        yield Flaw("/profile/source", "a script needs its source, and nothing else has one")
-    elif isinstance(source, str) and not 1 <= len(source.encode(errors="replace")) <= SOURCE_MAX:
-        yield Flaw("/profile/source", f"must have 1 to {SOURCE_MAX} bytes")
 
 
 def policy_flaws(policy: Any) -> Iterator[Flaw]:
@@ -119,7 +98,7 @@ def policy_flaws(policy: Any) -> Iterator[Flaw]:
         yield Flaw("/policy", "must be an object")
         return
     known = {*_POLICY, "concurrencyKey", "retry", "timeouts", "retryOnLost", "idempotent"}
-    yield from _unknown(policy, frozenset(known), "/policy")
+    yield from unknown_members(policy, frozenset(known), "/policy")
     yield from _ranges(policy, _POLICY, "/policy")
     for flag in ("retryOnLost", "idempotent"):
         if not isinstance(policy.get(flag, False), bool):
@@ -132,7 +111,7 @@ def policy_flaws(policy: Any) -> Iterator[Flaw]:
         if not isinstance(part, Mapping):
             yield Flaw(f"/policy/{member}", "must be an object")
             continue
-        yield from _unknown(part, frozenset(rules), f"/policy/{member}")
+        yield from unknown_members(part, frozenset(rules), f"/policy/{member}")
         yield from _ranges(part, rules, f"/policy/{member}")
 
 
@@ -145,12 +124,6 @@ def _ranges(part: Mapping[str, Any], rules: Mapping[str, Rule], pointer: str) ->
             yield Flaw(f"{pointer}/{name}", "must be a whole number" if kind is int else "must be a number")
         elif not low <= value <= high:
             yield Flaw(f"{pointer}/{name}", f"must lie between {low:g} and {high:g}")
-
-
-def _unknown(part: Mapping[str, Any], known: frozenset[str], pointer: str) -> Iterator[Flaw]:
-    for member in part:
-        if member not in known:
-            yield Flaw(f"{pointer}/{escape(str(member))}", f"unknown member; known are {', '.join(sorted(known))}")
 
 
 def _one_of(

@@ -89,6 +89,10 @@ class Desk(Protocol):
         """Carry out a named statement that no read of this unit depends on."""
         ...
 
+    def guard(self, statement: str, values: Mapping[str, Any]) -> None:
+        """Carry out a named statement that must change one row, as its condition stands; else `commit` raises ConflictError."""
+        ...
+
     def then(self, act: Callable[[], None]) -> None:
         """Call `act` once what the unit put down is durable; never, if that fails. It must not raise."""
         ...

@@ -10,13 +10,13 @@ from ringback.domain.moments import parse_moment
 from ringback.domain.policy import policy_of
 from ringback.domain.runs import Run, RunFacts
 from ringback.domain.states import Status
+from ringback.services.resources import Resource
 from ringback.services.start_request import StartRequest
-from ringback.services.tools import Tool
 
 
 def draft(
     run_id: RunId,
-    tool: Tool,
+    resource: Resource,
     request: StartRequest,
     *,
     project_id: ProjectId,
@@ -25,22 +25,20 @@ def draft(
     upstream: tuple[RunId, ...],
 ) -> tuple[RunFacts, Run]:
     """The facts of the new run and the run itself, but for its moments."""
-    body: dict[str, Any] = {"mode": "tool", "arguments": request.arguments}
-    if request.caller_context is not None:
-        body["callerContext"] = request.caller_context
-    overrides = _overrides(tool.policy_snapshot, request)
+    body = request.body or _tool_input(request)
+    overrides = _overrides(resource.policy_snapshot, request)
     facts = RunFacts(
         run_id=run_id,
         project_id=project_id,
         request_id=request_id,
-        resource_type="tool",
-        resource_id=tool.resource_id,
-        revision_id=tool.revision_id,
-        channel_id=tool.channel,
+        resource_type=resource.type,
+        resource_id=resource.resource_id,
+        revision_id=resource.revision_id,
+        channel_id=resource.channel,
         input=body,
-        profile=tool.profile_snapshot,
-        policy=tool.policy_snapshot if overrides is None else overrides,
-        summary_spec=tool.definition.get("summary", "auto"),
+        profile=resource.profile_snapshot,
+        policy=resource.policy_snapshot if overrides is None else overrides,
+        summary_spec=resource.definition.get("summary", "auto"),
         depends_on=upstream,
         context_id=request.context_id,
         tags=request.tags,
@@ -51,10 +49,10 @@ def draft(
     run = Run(
         run_id=run_id,
         project_id=project_id,
-        tool=tool.name,
-        lane=tool.lane,
+        tool=resource.name,
+        lane=resource.lane,
         status=Status.QUEUED,
-        policy=tool.policy if overrides is None else policy_of(overrides),
+        policy=resource.policy if overrides is None else policy_of(overrides),
         created_at=0,
         thread_id=request.thread_id,
         notify=owner if request.wants_notice else None,
@@ -63,6 +61,11 @@ def draft(
         waiting_on=upstream,
     )
     return facts, run
+
+
+def _tool_input(request: StartRequest) -> dict[str, Any]:
+    body: dict[str, Any] = {"mode": "tool", "arguments": request.arguments}
+    return body if request.caller_context is None else {**body, "callerContext": request.caller_context}
 
 
 def _overrides(policy: Mapping[str, Any], request: StartRequest) -> Mapping[str, Any] | None:

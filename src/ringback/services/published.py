@@ -10,7 +10,7 @@ from ringback.domain.errors import Flaw, InvalidInputError, NotFoundError
 from ringback.domain.ids import ProjectId
 from ringback.ports.store import Desk, Row, Store
 from ringback.services.audit import Deed, record
-from ringback.services.tools import Tools
+from ringback.services.resources import Resources
 
 PATH = re.compile(r"[A-Za-z0-9._~-]+(/[A-Za-z0-9._~-]+)*")
 PATH_MAX = 200
@@ -21,7 +21,7 @@ class Published:
     """Keeps which path starts what."""
 
     store: Store
-    tools: Tools
+    resources: Resources
 
     async def list(self, project_id: ProjectId) -> Sequence[Row]:
         """The endpoints of a project by path: path, tool, published_by, published_at."""
@@ -49,7 +49,7 @@ class Published:
             raise InvalidInputError(
                 Flaw("/path", f"must be parts of A-Z a-z 0-9 . _ ~ -, {PATH_MAX} characters at most")
             )
-        if tool not in await self.tools.released(project_id):
+        if tool not in await self.resources.released(project_id):
             raise InvalidInputError(Flaw("/target", "is no tool of the project"))
 
         def work(desk: Desk) -> None:

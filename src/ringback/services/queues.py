@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ringback.domain.admission import pool_of
-from ringback.domain.definitions import POOL
 from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.ids import ProjectId
+from ringback.domain.profiles import POOL
 from ringback.engine.bells import Bells
 from ringback.engine.claims import Claims
 from ringback.ports.clock import Clock

@@ -13,9 +13,9 @@ from typing import Any
 from ringback.domain.errors import Flaw, InvalidInputError, NotFoundError
 from ringback.domain.ids import ProjectId
 from ringback.ports.store import Store
+from ringback.services.resources import Resource, ResourceChange, Resources
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Started, Starting
-from ringback.services.tools import Tool, ToolChange, Tools
 
 RUNTIME = "script"
 TIMEOUT_DEFAULT_S = 300.0
@@ -63,41 +63,41 @@ class Scripts:
     """Keeps scripts and starts tests of them."""
 
     store: Store
-    tools: Tools
+    resources: Resources
     starting: Starting
 
-    async def list(self, project_id: ProjectId) -> list[Tool]:
+    async def list(self, project_id: ProjectId) -> list[Resource]:
         """The scripts of a project by name."""
-        released = await self.tools.released(project_id)
+        released = await self.resources.released(project_id)
         return [released[name] for name in sorted(released) if released[name].definition["runtime"] == RUNTIME]
 
-    async def get(self, project_id: ProjectId, name: str) -> Tool:
+    async def get(self, project_id: ProjectId, name: str) -> Resource:
         """The current revision of a script.
 
         Raises:
             NotFoundError: no script of that name in the project.
         """
-        tool = (await self.tools.released(project_id)).get(name)
+        tool = (await self.resources.released(project_id)).get(name)
         if tool is None or tool.definition["runtime"] != RUNTIME:
             raise NotFoundError("script", name)
         return tool
 
-    async def put(self, project_id: ProjectId, script: Script, *, actor: str) -> ToolChange:
+    async def put(self, project_id: ProjectId, script: Script, *, actor: str) -> ResourceChange:
         """Make `script` the current revision under its name; the same again changes nothing.
 
         Raises:
             InvalidInputError: what is wrong with it, or the name belongs to a tool that is no script.
         """
-        known = (await self.tools.released(project_id)).get(script.name)
+        known = (await self.resources.released(project_id)).get(script.name)
         if known is not None and known.definition["runtime"] != RUNTIME:
             raise InvalidInputError(Flaw("/name", "is the name of a tool that is no script"))
-        (change,) = await self.tools.apply(project_id, [script.definition()], actor=actor)
+        (change,) = await self.resources.apply(project_id, [script.definition()], actor=actor)
         return change
 
     async def delete(self, project_id: ProjectId, name: str, *, actor: str) -> None:
-        """Take a script back; see `Tools.withdraw`."""
+        """Take a script back; see `Resources.withdraw`."""
         await self.get(project_id, name)
-        await self.tools.withdraw(project_id, name, actor=actor)
+        await self.resources.withdraw(project_id, name, actor=actor)
 
     async def revisions(self, project_id: ProjectId, name: str) -> Sequence[Mapping[str, Any]]:
         """Every revision of a script, newest first: revision_id and created_at."""

@@ -29,10 +29,20 @@ class StartRequest:
         not_before: RFC 3339 text.
         run_on: "success", or "always" to start even when an upstream run did not succeed.
         rerun_of: the run that this one does again.
+        follow_up_of: the run that this one goes on from.
+        tool: the name of the resource, whatever its kind, or an alias; empty where `revision_id` says all.
+        kind: tool, agent or mcp_server.
+        channel: the release channel; None is the stable one, or the alias's own.
+        body: the input of an agent or of a hosted MCP session; None: of a tool, whose input is its `arguments`.
     """
 
     tool: str
     arguments: Mapping[str, Any]
+    kind: str = "tool"
+    channel: str | None = None
+    revision_id: str | None = None
+    body: Mapping[str, Any] | None = None
+    follow_up_of: str | None = None
     arguments_pointer: str = "/arguments"
     idempotency_key: str | None = None
     depends_on: tuple[str, ...] = ()
@@ -70,6 +80,11 @@ class StartRequest:
             "tags": self.tags,
             "caller_context": self.caller_context,
             "rerun_of": self.rerun_of,
+            "kind": None if self.kind == "tool" else self.kind,
+            "channel": self.channel,
+            "revision_id": self.revision_id,
+            "body": self.body,
+            "follow_up_of": self.follow_up_of,
         }
         return fingerprint({name: value for name, value in sent.items() if value not in (None, (), [])})
 
@@ -80,6 +95,8 @@ class StartRequest:
             InvalidInputError: names each flaw by its JSON pointer.
         """
         flaws = list(flaws_of(self.arguments, self.arguments_pointer))
+        if self.body is not None:
+            flaws.extend(flaws_of(self.body, "/input"))
         if self.is_more_than_arguments:
             flaws.extend(_text_flaws(self))
             flaws.extend(_option_flaws(self))

@@ -25,8 +25,8 @@ from ringback.engine.claims import Claims
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Link, Store
 from ringback.services.drafts import draft
+from ringback.services.resources import STABLE, TOOL, Resource, Resources
 from ringback.services.start_request import StartRequest
-from ringback.services.tools import Tools
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ class Starting:
     """Creates runs. `started` counts them since the process began."""
 
     store: Store
-    tools: Tools
+    resources: Resources
     ids: Ids
     claims: Claims
     accepts: bool = True
@@ -71,15 +71,16 @@ class Starting:
         """
         if not self.accepts and parent is None:
             raise ShuttingDownError
-        tool = await self.tools.resolve(project_id, request.tool)
-        if request.idempotency_key is None and tool.definition.get("requiresIdempotencyKey"):
-            raise IdempotencyKeyError(f"tool {tool.name} needs an Idempotency-Key")
+        resource = await self._resolve(project_id, request)
+        if request.idempotency_key is None and resource.definition.get("requiresIdempotencyKey"):
+            raise IdempotencyKeyError(f"tool {resource.name} needs an Idempotency-Key")
         request.check()
-        tool.check(request.arguments, request.arguments_pointer)
+        if request.body is None:
+            resource.check(request.arguments, request.arguments_pointer)
         upstream = request.upstream()
         facts, template = draft(
             RunId(self.ids.new()),
-            tool,
+            resource,
             request,
             project_id=project_id,
             owner=owner,
@@ -107,13 +108,27 @@ class Starting:
         self.started += not started.is_replay
         return started
 
+    async def _resolve(self, project_id: ProjectId, request: StartRequest) -> Resource:
+        """The revision that the run is to have, frozen from here on."""
+        if request.revision_id is not None:
+            found = await self.resources.pinned(project_id, request.revision_id)
+            if found.type == request.kind and request.tool in ("", found.name):
+                return found
+            raise NotFoundError(request.kind, request.tool or request.revision_id)
+        return await self.resources.resolve(
+            project_id, request.tool, kind=request.kind, channel=request.channel or STABLE
+        )
+
     async def rerun(self, run: Run, owner: str, *, idempotency_key: str | None, request_id: str) -> Started:
         """Do a run again: same arguments, limits and priority, by the tool's current revision. See `start`."""
         facts = (await self.store.reads.facts([run.run_id]))[run.run_id]
         limits = facts.policy.get("timeouts") or {}
         request = StartRequest(
             tool=run.tool,
-            arguments=facts.input["arguments"],
+            kind=facts.resource_type,
+            channel=facts.channel_id,
+            body=facts.input if facts.resource_type != TOOL else None,
+            arguments=facts.input.get("arguments", {}),
             arguments_pointer="",
             idempotency_key=idempotency_key,
             run_on="always" if run.runs_always else "success",

@@ -28,9 +28,9 @@ from ringback.services.connections import Attach, Connections
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.interactions import Interactions
 from ringback.services.reports import AskReport, ChildReport, Decided, Report, command_of
+from ringback.services.resources import Resources
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
-from ringback.services.tools import Tools
 
 __all__ = ["Attach", "Workers"]
 
@@ -49,7 +49,7 @@ class Workers:
     sweeper: Sweeper
     starting: Starting
     interactions: Interactions
-    tools: Tools
+    resources: Resources
     connections: Connections
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
@@ -62,7 +62,7 @@ class Workers:
     async def attach(self, project_id: ProjectId, owner: str, hello: Attach) -> Session:
         """Open a session, and release the function tools that the worker brings."""
         if hello.tools:
-            await self.tools.apply(project_id, hello.tools, actor=owner)
+            await self.resources.apply(project_id, hello.tools, actor=owner)
         return await self.connections.open(owner, hello)
 
     async def session(self, session_id: str) -> Session:

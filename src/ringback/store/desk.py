@@ -69,6 +69,7 @@ class WorkDesk:
         self.purged: list[RunId] = []
         self._undo: list[tuple[dict[Any, Any], Any, Any]] = []
         self.acts: list[Callable[[], None]] = []
+        self.guarded: set[str] = set()
 
     # --- what was read
 
@@ -172,6 +173,10 @@ class WorkDesk:
 
     def write(self, statement: str, values: Mapping[str, Any]) -> None:
         self._writes.append((statement, dict(values)))
+
+    def guard(self, statement: str, values: Mapping[str, Any]) -> None:
+        self.guarded.add(statement)
+        self.write(statement, values)
 
     def then(self, act: Callable[[], None]) -> None:
         self.acts.append(act)

@@ -141,7 +141,8 @@ class SqliteStore:
             self._rollback()
             self._recent.forget()
             if len(batch) == 1 and is_again:
-                log.exception("a unit of work was refused by the schema")
+                if isinstance(error, ConstraintError):
+                    log.exception("a unit of work was refused by the schema")
                 _refuse(batch, error if isinstance(error, ConflictError) else StoreUnavailableError())
                 return
             for unit in batch:  # each alone, on rows read afresh
@@ -214,7 +215,9 @@ class SqliteStore:
         if changed and self._db.run_many(self._sql["save_run"], changed) != len(changed):
             raise ConflictError
         for statement, rows in desk.other_writes().items():
-            self._db.run_many(self._sql[statement], rows)
+            count = self._db.run_many(self._sql[statement], rows)
+            if statement in desk.guarded and count != len(rows):
+                raise ConflictError
 
     def _rollback(self) -> None:
         if self._db.is_in_transaction:

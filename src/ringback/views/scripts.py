@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from ringback.domain.moments import rfc3339
-from ringback.services.tools import Tool
+from ringback.services.resources import Resource
 
 
-def script(tool: Tool) -> dict[str, Any]:
+def script(tool: Resource) -> dict[str, Any]:
     """A script in a list: everything but its source."""
     definition = tool.definition
     limits = definition["profile"].get("limits") or {}
@@ -26,7 +26,7 @@ def script(tool: Tool) -> dict[str, Any]:
     return {name: value for name, value in body.items() if value is not None}
 
 
-def script_in_full(tool: Tool) -> dict[str, Any]:
+def script_in_full(tool: Resource) -> dict[str, Any]:
     """A script with its source."""
     return {**script(tool), "source": tool.definition["profile"]["source"]}
 

@@ -1,4 +1,4 @@
-"""Tools, workers, queues and projects on the run surface (camelCase)."""
+"""Resources, workers, queues and projects on the run surface (camelCase)."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 from ringback.domain.json_values import escape, fingerprint
 from ringback.domain.moments import rfc3339
 from ringback.domain.sessions import Session
-from ringback.services.tools import Tool, ToolChange
+from ringback.services.resources import Resource, ResourceChange
 from ringback.views.runs import profile_shown
 
 
-def tool(each: Tool) -> dict[str, Any]:
+def tool(each: Resource) -> dict[str, Any]:
     """A tool as its released definition has it. Environment values are the operator's and are shown by name only."""
     return {
         "resourceId": each.resource_id,
@@ -26,7 +26,7 @@ def tool(each: Tool) -> dict[str, Any]:
     }
 
 
-def change(each: ToolChange) -> dict[str, Any]:
+def change(each: ResourceChange) -> dict[str, Any]:
     """What applying a definition did; a changed one with what differs, by JSON pointer."""
     body: dict[str, Any] = {"name": each.name, "change": each.change, "revisionId": each.revision_id}
     if each.previous_revision_id is not None:

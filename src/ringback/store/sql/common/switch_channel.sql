@@ -1,5 +1,6 @@
--- Point a channel at a revision.
-INSERT INTO channels (resource_id, name, revision_id, version, switched_at)
-VALUES (:resource_id, :name, :revision_id, 1, :switched_at)
-ON CONFLICT (resource_id, name)
-DO UPDATE SET revision_id = excluded.revision_id, version = channels.version + 1, switched_at = excluded.switched_at
+-- Point a channel at another revision, or nowhere, if it still points where the caller believes.
+UPDATE channels
+SET revision_id = :revision_id, version = version + 1, switched_at = :switched_at
+WHERE resource_id = :resource_id
+  AND name = :name
+  AND revision_id IS NOT DISTINCT FROM :expected

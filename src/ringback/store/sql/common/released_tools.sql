@@ -1,8 +1,0 @@
--- The tools of a project with the revision that each channel points to.
-SELECT resources.name, resources.resource_id, channels.name AS channel, channels.revision_id, revisions.definition
-FROM resources
-JOIN channels ON channels.resource_id = resources.resource_id
-JOIN revisions ON revisions.revision_id = channels.revision_id
-WHERE resources.project_id = :project_id
-  AND resources.resource_type = 'tool'
-ORDER BY resources.name, channels.name
