@@ -16,6 +16,7 @@ from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
+from ringback.services.asking import Asking
 from ringback.services.audit import Audit
 from ringback.services.capabilities import Capabilities
 from ringback.services.connections import Connections
@@ -30,6 +31,7 @@ from ringback.services.published import Published
 from ringback.services.queues import Queues
 from ringback.services.resources import Resources
 from ringback.services.results import Results
+from ringback.services.run_tokens import RunTokens
 from ringback.services.runs import Runs
 from ringback.services.scripts import Scripts
 from ringback.services.starting import Starting
@@ -75,6 +77,7 @@ class Core:
     workers: Workers
     connections: Connections
     interactions: Interactions
+    asking: Asking
 
     async def start(self) -> None:
         await self.access.install()
@@ -89,6 +92,7 @@ class Core:
         self.starting.accepts = False
         self.runs.close()
         self.feed.close()
+        self.asking.close()
         self.workers.handing_out.close()
 
 
@@ -117,12 +121,15 @@ def assemble(
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
     connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
+    run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
     workers = Workers(
         store=store,
         clock=clock,
         chance=chance,
         bells=bells,
-        handing_out=HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims),
+        handing_out=HandingOut(
+            store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens
+        ),
         sweeper=sweeper,
         starting=starting,
         interactions=interactions,
@@ -154,4 +161,5 @@ def assemble(
         workers=workers,
         connections=connections,
         interactions=interactions,
+        asking=Asking(store=store, bells=bells, interactions=interactions, tokens=run_tokens),
     )

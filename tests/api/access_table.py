@@ -1,7 +1,7 @@
 """The declared table of access: what each route needs, and what each role gives. The tests walk every combination of it.
 
 A route reaches a `project` (scope from token and role), the `installation` (scope from the token, and a platform role), or only
-what is the `caller`'s own (scope from the token); `everybody` needs no token.
+what is the `caller`'s own (scope from the token); `everybody` needs no token, `attempt` takes that of an attempt under way.
 """
 
 from __future__ import annotations
@@ -56,6 +56,11 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "GET /metrics": ("runs:read", "installation"),
     "GET /openapi.json": (None, "everybody"),
     "GET /readyz": (None, "everybody"),
+    "GET /v1/attempt/interactions": (None, "attempt"),
+    "POST /v1/attempt/interactions": (None, "attempt"),
+    "GET /v1/attempt/interactions/{interaction_id}": (None, "attempt"),
+    "POST /v1/attempt/interactions/{interaction_id}/withdraw": (None, "attempt"),
+    "POST /v1/attempt/progress": (None, "attempt"),
     "GET /v1/audit": ("access:admin", "project"),
     "GET /v1/events": ("runs:read", "project"),
     "GET /v1/inbox": ("runs:read", "project"),
@@ -63,6 +68,7 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "GET /v1/installation/audit": ("access:admin", "installation"),
     "GET /v1/interactions/{interaction_id}": ("runs:read", "project"),
     "POST /v1/interactions/{interaction_id}/respond": ("interactions:answer", "project"),
+    "POST /v1/interactions/{interaction_id}/withdraw": ("runs:write", "project"),
     "GET /v1/members": ("runs:read", "project"),
     "DELETE /v1/members/{user}": ("access:admin", "project"),
     "PUT /v1/members/{user}": ("access:admin", "project"),

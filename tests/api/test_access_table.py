@@ -33,11 +33,26 @@ async def ask(door: Door, endpoint: Endpoint, headers: dict[str, str], slug: str
 
 def test_the_table_is_whole_and_says_what_the_routes_say() -> None:
     def reach(each: Endpoint) -> str:
+        if each.of_attempt:
+            return "attempt"
         if each.scope is None:
             return "everybody"
         return "installation" if each.is_platform else "project" if each.has_project else "caller"
 
     assert {name_of(each): (each.scope, reach(each)) for each in endpoints()} == dict(ROUTES)
+
+
+async def test_an_attempts_routes_take_no_other_token(door: Door) -> None:
+    """Not an owner's, not a worker's, not one of a run's capability tokens; and none at all."""
+    owner = await user(door, "someone", {"default": "owner"})
+    run_id = await door.start()
+    made = await door.client.post(f"/v1/runs/{run_id}/capability-tokens", json={})
+    bearer = {"authorization": f"Bearer {made.json()['token']}"}
+    for endpoint in endpoints():
+        if endpoint.of_attempt:
+            for headers in (owner, bearer, {"authorization": ""}, {"authorization": "Bearer rbr_x.1.y"}):
+                answer = await ask(door, endpoint, headers, "default")
+                assert (answer.status_code, answer.json()["code"]) == (401, "unauthenticated"), name_of(endpoint)
 
 
 @pytest.mark.parametrize("role", ROLES)

@@ -12,20 +12,24 @@ from ringback.domain.errors import (
     CancelRequestedError,
     IllegalTransitionError,
     InvalidInputError,
+    NotARespondentError,
     NotFoundError,
     StaleFenceError,
 )
 from ringback.domain.ids import ProjectId, RunId
 from ringback.domain.moments import SECOND
+from ringback.domain.roles import Role
 from ringback.domain.runs import AttemptOutcome, Lose
 from ringback.domain.sessions import Session
 from ringback.domain.states import Status
 from ringback.engine.apply import apply
+from ringback.services.access import Respondent
 from ringback.services.questions import Answer, Interaction
-from ringback.services.reports import AskReport
+from ringback.services.reports import AskReport, WithdrawReport
 from tests.installed import PROJECT, Installed, tool
 
 APPROVAL = {"kind": "approval", "title": "Deploy?", "key": "deploy"}
+ANN = Respondent("ann", Role.OWNER)
 YES, NO = Answer(decision="approve"), Answer(decision="reject")
 
 
@@ -44,7 +48,7 @@ async def _ask(here: Installed, claim: dict[str, Any], **question: Any) -> Inter
 
 
 async def _respond(here: Installed, asked: Interaction, answer: Answer) -> Interaction:
-    return await here.core.interactions.respond(PROJECT, asked.interaction_id, answer, by="ann")
+    return await here.core.interactions.respond(PROJECT, asked.interaction_id, answer, by=ANN)
 
 
 async def test_a_question_blocks_its_run_until_it_is_answered(here: Installed) -> None:
@@ -144,6 +148,9 @@ async def test_answers_that_fit_no_question_leave_it_open(here: Installed) -> No
         ({"title": 3}, "/title"),
         ({"key": ""}, "/key"),
         ({"surprise": 1}, "/surprise"),
+        ({"respondents": ["boss"]}, "/respondents"),
+        ({"respondents": []}, "/respondents"),
+        ({"respondents": "admin"}, "/respondents"),
         ({"options": []}, "/options"),
         ({"options": [{"id": "a"}, {"id": "a"}]}, "/options"),
         ({"responseSchema": {"type": "nothing"}}, "/responseSchema"),
@@ -228,7 +235,7 @@ async def test_another_project_knows_no_question(here: Installed) -> None:
     asked = await _ask(here, claim)
     for name in (asked.interaction_id, "int_0", ""):
         with pytest.raises(NotFoundError):
-            await here.core.interactions.respond(ProjectId("other"), name, YES, by="eve")
+            await here.core.interactions.respond(ProjectId("other"), name, YES, by=Respondent("eve", Role.OWNER))
 
 
 async def test_an_answer_wakes_the_worker_that_waits(here: Installed) -> None:
@@ -303,3 +310,67 @@ async def test_the_questions_of_a_removed_run_are_owed_nothing(here: Installed) 
     await here.core.store.commit(lambda desk: desk.purge(run_id))
     await here.core.engine.outbox.pay()
     assert await here.core.store.reads.outbox(limit=10) == []
+
+
+@pytest.mark.parametrize("role", [None, *Role])
+async def test_who_may_answer_is_decided_by_role(here: Installed, role: Role | None) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim, respondents=["owner", "editor"])
+    by = Respondent("ben", role)
+    if role in (Role.EDITOR, Role.ADMIN, Role.OWNER):
+        answered = await here.core.interactions.respond(PROJECT, asked.interaction_id, YES, by=by)
+        assert answered.response is not None
+        assert answered.response["submittedBy"] == "ben"
+        return
+    with pytest.raises(NotARespondentError) as refused:
+        await here.core.interactions.respond(PROJECT, asked.interaction_id, YES, by=by)
+    assert (refused.value.needed, refused.value.role) == ("editor", role or "")
+    assert (await here.look(claim["runId"])).open_interactions == 1
+
+
+async def test_a_question_is_withdrawn_once_and_nobody_answers_it_then(here: Installed) -> None:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+
+    assert (await here.core.interactions.withdraw(PROJECT, asked.interaction_id)).status == "withdrawn"
+    assert (await here.core.interactions.withdraw(PROJECT, asked.interaction_id)).status == "withdrawn"
+
+    run = await here.look(claim["runId"])
+    assert (run.blocking, run.open_interactions, run.status) == (None, 0, Status.RUNNING)
+    with pytest.raises(AlreadyAnsweredError) as refused:
+        await _respond(here, asked, YES)
+    assert (refused.value.status, refused.value.response) == ("withdrawn", None)
+    look = AskReport(
+        run_id=claim["runId"], fence=claim["fence"], question=APPROVAL, interaction_id=asked.interaction_id
+    )
+    (told,) = await here.core.workers.report(session, [look])
+    assert told == {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": "withdrawn"}
+    assert len(await here.core.interactions.of_run(run)) == 1, "a look asks nothing anew"
+
+
+async def test_an_attempt_takes_back_what_it_asked_by_its_key(here: Installed) -> None:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim)
+    answered = await _ask(here, claim, key="other", blocking=False)
+    await _respond(here, answered, NO)
+
+    def report(key: str, fence: int = claim["fence"]) -> WithdrawReport:
+        return WithdrawReport(run_id=claim["runId"], fence=fence, key=key)
+
+    told = await here.core.workers.report(
+        session, [report("deploy"), report("deploy"), report("other"), report("never"), report("deploy", 99)]
+    )
+
+    assert [each.get("interactionStatus") for each in told] == ["withdrawn", "withdrawn", "rejected", None, None]
+    assert told[-1]["code"] == "stale_fence"
+    assert (await here.look(claim["runId"])).blocking is None
+    assert (await _ask(here, claim)).interaction_id != asked.interaction_id, "asked again, it is a new question"
+
+
+async def test_an_answer_cannot_be_withdrawn(here: Installed) -> None:
+    _, claim = await _running(here)
+    asked = await _ask(here, claim)
+    await _respond(here, asked, NO)
+    with pytest.raises(AlreadyAnsweredError) as refused:
+        await here.core.interactions.withdraw(PROJECT, asked.interaction_id)
+    assert refused.value.status == "rejected"

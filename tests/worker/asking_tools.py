@@ -43,6 +43,24 @@ async def asks_awaiting(ctx: Context, title: str) -> bool:
 
 
 @app.tool
+async def gives_up(ctx: Context) -> list[Any]:
+    """Ask for a moment, then take a question back by its key."""
+    try:
+        async with asyncio.timeout(0.05):
+            await ctx.ask("never answered", key="short")
+    except TimeoutError:
+        pass
+    return [await ctx.withdraw("short"), await ctx.withdraw("unknown")]
+
+
+@app.tool
+def takes_back(ctx: Context) -> list[Any]:
+    """The same in a sync tool."""
+    ctx.ask("Go on?", key="go")
+    return [ctx.withdraw("go"), ctx.withdraw("unknown")]
+
+
+@app.tool
 def asks_twice(ctx: Context) -> list[Any]:
     """Two questions with one title are two."""
     return [ctx.ask("Again?").decision, ctx.ask("Again?").decision]

@@ -80,6 +80,9 @@ class Recorder:
     async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
         raise AssertionError("a command asks nothing")
 
+    async def withdraw(self, key: str) -> str | None:
+        raise AssertionError("a command takes back nothing")
+
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))
         self.is_delivered.set()

@@ -15,6 +15,7 @@ class Recorder:
         self.events: list[tuple[Any, ...]] = []
         self.children: list[tuple[str, Mapping[str, Any]]] = []
         self.questions: list[Mapping[str, Any]] = []
+        self.withdrawn: list[str] = []
         self.replies: list[tuple[str, Mapping[str, Any] | None]] = []
         self._changed = asyncio.Event()
 
@@ -76,6 +77,11 @@ class Recorder:
         if question["title"] == "never answered":
             await asyncio.Event().wait()
         return self.replies.pop(0)
+
+    async def withdraw(self, key: str) -> str | None:
+        self.withdrawn.append(key)
+        self._note("withdrawn", key)
+        return "withdrawn" if any(question["key"] == key for question in self.questions) else None
 
     async def cancel_delivered(self) -> None:
         self._note("cancel_delivered")

@@ -118,3 +118,33 @@ async def test_two_questions_with_one_title_are_two() -> None:
         started.recorder.replies += [("answered", {"decision": "approve"}), ("rejected", {"decision": "reject"})]
         assert (await started.task).result == ["approve", "reject"]
         assert [question["key"] for question in started.recorder.questions] == ["1. Again?", "2. Again?"]
+
+
+async def test_who_stops_waiting_takes_the_question_back() -> None:
+    async with asking() as tools:
+        started = tools.begin("gives_up")
+        assert (await started.task).result == ["withdrawn", None]
+        assert started.recorder.withdrawn == ["short", "short", "unknown"]
+
+
+async def test_a_stop_takes_nothing_back_for_the_end_of_the_attempt_does() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks_awaiting", {"title": "never answered"})
+        await _asked(started)
+        started.stop.request("cancel")
+        await started.task
+        assert started.recorder.withdrawn == []
+
+
+async def test_a_sync_tool_takes_back_by_key() -> None:
+    async with asking() as tools:
+        started = tools.begin("takes_back")
+        started.recorder.replies.append(("answered", {}))
+        assert (await started.task).result == ["withdrawn", None]
+
+
+async def test_a_withdrawn_question_has_no_answer() -> None:
+    async with asking() as tools:
+        started = tools.begin("asks", {"title": "Deploy?"})
+        started.recorder.replies.append(("withdrawn", None))
+        assert (await started.task).result == {"UnansweredError": "the question is withdrawn"}

@@ -48,3 +48,27 @@ async def test_a_refusal_is_an_error(refusal: dict[str, Any]) -> None:
     await _answered(outbox, Result(ok=False, **refusal))
     with pytest.raises(QuestionRefusedError):
         await asking
+
+
+async def test_a_question_that_is_known_is_looked_at_and_not_asked_anew() -> None:
+    outbox = Outbox()
+    reporter = AttemptReporter(KEY, outbox)
+    asking = asyncio.create_task(reporter.ask({"title": "Go on?"}))
+    assert b"interactionId" not in await _answered(
+        outbox, Result(ok=True, interaction_id="int_1", interaction_status="open")
+    )
+    reporter.look()
+    assert b'"interactionId":"int_1"' in await _answered(outbox, Result(ok=True, interaction_status="withdrawn"))
+    assert await asking == ("withdrawn", None)
+
+
+async def test_taking_back_is_repeated_until_the_server_could() -> None:
+    outbox = Outbox()
+    taking = asyncio.create_task(AttemptReporter(KEY, outbox).withdraw("go"))
+    first = await _answered(outbox, Result(ok=False, code="conflict"))
+    assert await _answered(outbox, Result(ok=True, interaction_status="withdrawn")) == first
+    assert await taking == "withdrawn"
+    refused = asyncio.create_task(AttemptReporter(KEY, outbox).withdraw("go"))
+    await _answered(outbox, Result(ok=False, code="stale_fence"))
+    with pytest.raises(QuestionRefusedError):
+        await refused

@@ -236,3 +236,26 @@ async def test_a_fresh_report_is_summed_up_and_a_stale_or_foreign_one_is_not(tmp
     assert "1 failed" in (fresh.summary or "")
     assert "failed" not in (stale.summary or "")
     assert "failed" not in (linked.summary or "")
+
+
+async def test_a_command_finds_the_server_and_a_token_of_its_own_that_nobody_reads() -> None:
+    token = "rbr_run-1.1.abcdefghijklmnop"
+    script = 'echo "$RINGBACK_URL $RINGBACK_RUN_TOKEN"; ps -eo args 2>/dev/null | grep -c "[r]br_" >&2; true'
+    async with commands(WORKER_ENV, url="http://127.0.0.1:7878") as runtime:
+        recorder = Recorder()
+        await runtime.run(shell(script, run_token=token), recorder, Stop())
+    assert recorder.stdout == b"http://127.0.0.1:7878 ***\n"
+    assert recorder.stderr.strip() in (b"", b"0"), "no process title shows it"
+    assert token not in repr(shell("true", run_token=token))
+
+
+async def test_the_idle_limit_rests_while_people_are_asked_and_counts_anew_from_then() -> None:
+    async with commands() as runtime:
+        stop = Stop()
+        stop.rest(True)
+        running = asyncio.create_task(runtime.run(shell("sleep 60", idle_timeout_ms=100), Recorder(), stop))
+        await asyncio.wait({running}, timeout=1)  # for much longer than the limit
+        assert not stop.requested.is_set()
+        stop.rest(False)
+        outcome = await running
+    assert (outcome.kind, outcome.limit) == ("timed_out", "idle")

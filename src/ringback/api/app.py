@@ -16,6 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
+    asking,
     async_runs,
     attaching,
     audit,
@@ -46,6 +47,7 @@ from ringback.api.routes import Endpoint
 from ringback.core import Core
 from ringback.domain.errors import RingbackError, UnauthenticatedError
 from ringback.domain.ids import ProjectId
+from ringback.domain.runs import Run
 from ringback.services.access import Principal, Project
 
 log = logging.getLogger(__name__)
@@ -71,6 +73,7 @@ def endpoints() -> list[Endpoint]:
         *published.ENDPOINTS,
         *capabilities.ENDPOINTS,
         *interactions.ENDPOINTS,
+        *asking.ENDPOINTS,
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
@@ -183,7 +186,7 @@ class _Door:
 
     async def _answer(self, scope: Scope, receive: Receive, headers: dict[bytes, bytes], request_id: str) -> Reply:
         try:
-            principal, project = await self._admit(scope, headers)
+            principal, project, run = await self._admit(scope, headers)
             call = Call(
                 scope=scope,
                 receive=receive,
@@ -194,6 +197,7 @@ class _Door:
                 project=project,
                 meters=self._front.meters,
                 description=self._front.description,
+                run=run,
             )
             return await self._endpoint.handler(call)
         except RingbackError as error:
@@ -204,12 +208,15 @@ class _Door:
             log.exception("request %s failed", request_id)
             return internal_problem(request_id)
 
-    async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[Principal, Project]:
-        """Who calls and about which project, if the route's scope allows it."""
+    async def _admit(self, scope: Scope, headers: dict[bytes, bytes]) -> tuple[Principal, Project, Run | None]:
+        """Who calls and about which project, if the route's scope allows it; and which run, if its attempt calls."""
+        if self._endpoint.of_attempt:
+            run = await self._core.asking.admit(_bearer(scope["headers"]))
+            return NOBODY, self._core.access.project(run.project_id), run
         if self._endpoint.scope is None:
-            return NOBODY, NOWHERE
+            return NOBODY, NOWHERE, None
         principal = await self._core.access.authenticate(_bearer(scope["headers"]))
-        return principal, self._decide(principal, self._endpoint.scope, scope, headers)
+        return principal, self._decide(principal, self._endpoint.scope, scope, headers), None
 
     def _decide(self, principal: Principal, needed: str, scope: Scope, headers: Mapping[bytes, bytes]) -> Project:
         access = self._core.access

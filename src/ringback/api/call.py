@@ -17,6 +17,7 @@ from ringback.api.reply import Reply
 from ringback.core import Core
 from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.json_values import escape, text_flaw
+from ringback.domain.runs import Run
 from ringback.services.access import Principal, Project
 
 T = TypeVar("T")
@@ -30,6 +31,7 @@ class Call:
     Attributes:
         meters: the metrics of this process.
         description: the OpenAPI document.
+        run: the run whose attempt calls, for a route that takes the token of one.
     """
 
     scope: Scope
@@ -41,6 +43,13 @@ class Call:
     project: Project
     meters: Meters
     description: bytes
+    run: Run | None = None
+
+    @property
+    def attempt(self) -> Run:
+        """The run whose attempt calls."""
+        assert self.run is not None
+        return self.run
 
     @property
     def path(self) -> Mapping[str, str]:

@@ -10,7 +10,8 @@ from ringback.api.call import Call
 from ringback.api.reply import Reply, reply_json
 from ringback.api.routes import Endpoint
 from ringback.api.shapes import Interaction, InteractionList
-from ringback.services.questions import Answer
+from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.services.questions import STATUSES, Answer
 from ringback.views.interactions import interaction
 
 
@@ -26,6 +27,8 @@ async def listed(call: Call) -> Reply:
     """The questions of a run, oldest first; with `status=open` those that wait for an answer."""
     run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
     wanted = call.listed("status")
+    if unknown := sorted(set(wanted) - STATUSES):
+        raise InvalidInputError(Flaw("/status", f"{unknown[0][:40]!r} is none of {', '.join(sorted(STATUSES))}"))
     found = await call.core.interactions.of_run(run)
     return reply_json({"items": [interaction(each) for each in found if not wanted or each.status in wanted]})
 
@@ -46,8 +49,17 @@ async def respond(call: Call) -> Reply:
         has_payload=asked.payload is not msgspec.UNSET,
     )
     found = await call.core.interactions.respond(
-        call.project.project_id, call.path["interaction_id"], answer, by=call.principal.owner
+        call.project.project_id,
+        call.path["interaction_id"],
+        answer,
+        by=call.core.access.respondent(call.principal, call.project.project_id),
     )
+    return reply_json(interaction(found))
+
+
+async def withdraw(call: Call) -> Reply:
+    """Take a question back: nobody can answer it any more. What is over already gets 409, which shows how it ended."""
+    found = await call.core.interactions.withdraw(call.project.project_id, call.path["interaction_id"])
     return reply_json(interaction(found))
 
 
@@ -76,6 +88,14 @@ ENDPOINTS = [
         handler=respond,
         summary="Answer a question",
         takes=AnswerRequest,
+        gives={200: Interaction},
+    ),
+    Endpoint(
+        method="POST",
+        path="/v1/interactions/{interaction_id}/withdraw",
+        scope="runs:write",
+        handler=withdraw,
+        summary="Withdraw a question",
         gives={200: Interaction},
     ),
 ]

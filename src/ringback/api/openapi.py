@@ -18,6 +18,7 @@ ABOUT = """Start work, hang up, be rung back.
 
 Jobs (`/jobs`, snake_case) are the short surface, runs (`/v1/runs`, camelCase) the whole one. Every error is a problem
 document (RFC 9457); `code` never changes its meaning. Absent facts are absent, never null."""
+ATTEMPT = "The token of an attempt that is under way: RINGBACK_RUN_TOKEN in the environment of its programs."
 _REF = "#/components/schemas/{name}"
 _PARAMETER = re.compile(r"\{(\w+)\}")
 Schemas = Mapping[Any, Mapping[str, Any]]
@@ -38,7 +39,10 @@ def document(endpoints: Sequence[Endpoint], *, version: str) -> bytes:
         "paths": paths,
         "components": {
             "schemas": components,
-            "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "token": {"type": "http", "scheme": "bearer"},
+                "attempt": {"type": "http", "scheme": "bearer", "description": ATTEMPT},
+            },
         },
     }
     return msgspec.json.format(msgspec.json.encode(body, order="sorted"), indent=2) + b"\n"
@@ -70,7 +74,9 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
         body["parameters"] = parameters
     if endpoint.takes is not None:
         body["requestBody"] = {"content": {JSON: {"schema": schemas[endpoint.takes]}}}
-    if endpoint.scope is None:
+    if endpoint.of_attempt:
+        body["security"] = [{"attempt": []}]
+    elif endpoint.scope is None:
         body["security"] = []
     else:
         body["x-scope"] = endpoint.scope

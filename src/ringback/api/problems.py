@@ -20,6 +20,7 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.ProjectRequiredError: HTTPStatus.BAD_REQUEST,
     errors.UnauthenticatedError: HTTPStatus.UNAUTHORIZED,
     errors.ForbiddenError: HTTPStatus.FORBIDDEN,
+    errors.NotARespondentError: HTTPStatus.FORBIDDEN,
     errors.RateLimitedError: HTTPStatus.TOO_MANY_REQUESTS,
     errors.AlreadyExistsError: HTTPStatus.CONFLICT,
     errors.IdempotencyKeyError: HTTPStatus.BAD_REQUEST,

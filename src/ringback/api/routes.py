@@ -14,10 +14,11 @@ class Endpoint:
     """One route.
 
     Attributes:
-        scope: what the caller's token must allow; None: open to all.
+        scope: what the caller's token must allow; None: open to all, unless it is `of_attempt`.
         has_project: whether a request is about one project.
         project_in_path: the placeholder that holds the project's slug; otherwise a header or the token names it.
         is_platform: whether it is about the whole installation, which takes a platform role.
+        of_attempt: whether it takes the token of an attempt that is under way, and no other.
         takes: the type of the request body, if it has one.
         gives: by status, the type of the answer, its media type where it is not JSON, or None where it has no body.
         query: query parameters with their descriptions.
@@ -33,6 +34,7 @@ class Endpoint:
     has_project: bool = True
     project_in_path: str | None = None
     is_platform: bool = False
+    of_attempt: bool = False
     takes: Any = None
     gives: Mapping[int, Any] = field(default_factory=dict)
     query: Mapping[str, str] = field(default_factory=dict)

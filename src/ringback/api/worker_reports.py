@@ -24,6 +24,7 @@ from ringback.services.reports import (
     Report,
     SettleReport,
     StartReport,
+    WithdrawReport,
 )
 
 CHUNK_BYTES_MAX = 256 * 1024
@@ -70,6 +71,8 @@ class WireReport(msgspec.Struct, rename="camel"):
     arguments: dict[str, Any] = {}
     relation: str = "tool_subrun"
     question: dict[str, Any] = {}
+    interaction_id: str | None = None
+    key: str = ""
     outcome: AttemptOutcome | None = None
     result: Any = msgspec.UNSET
     summary: str | None = None
@@ -103,7 +106,11 @@ def report_of(wire: WireReport, index: int) -> Report:
                 relation=wire.relation,
             )
         case "ask" if wire.question:
-            return AskReport(run_id=run_id, fence=wire.fence, question=wire.question)
+            return AskReport(
+                run_id=run_id, fence=wire.fence, question=wire.question, interaction_id=wire.interaction_id
+            )
+        case "withdraw" if wire.key:
+            return WithdrawReport(run_id=run_id, fence=wire.fence, key=wire.key)
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:

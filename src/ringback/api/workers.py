@@ -107,7 +107,8 @@ async def _session(call: Call, epoch: int | None) -> Session:
 def _work(work: Work) -> dict[str, Any]:
     stops = [_stop(each) for each in work.stops]
     body = {"claims": work.claims, "cancels": stops, "leaseExpiresAt": rfc3339(work.lease_until)}
-    return {**body, "answered": list(work.answered)} if work.answered else body
+    named = {"answered": work.answered, "waiting": work.waiting}
+    return {**body, **{name: list(runs) for name, runs in named.items() if runs}}
 
 
 def _stop(order: StopOrder) -> dict[str, Any]:

@@ -1,5 +1,6 @@
-"""`answer`: what a job asks, and the answer to it."""
+"""`answer` and `withdraw`: what a job asks, the answer to it, and taking it back."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -11,6 +12,7 @@ from ringback.cli.completion import job_ids
 from ringback.cli.moments import local
 from ringback.cli.session import Session, connected
 from ringback.cli.terminal import plain
+from ringback.client.errors import AlreadyAnsweredError
 from ringback.client.records import Interaction
 from ringback.client.requests import ABSENT
 
@@ -40,11 +42,53 @@ def answer(
     given = _payload(asked, words or (), payload)
     decision = "approve" if approve else "reject" if reject else None
     if decision or option is not None or given is not ABSENT:
-        asked = session.client.answer(asked.interaction_id, decision, option=option, payload=given)
+        asked = _answered(session, asked, decision, option, given)
     if session.out.json_mode:
         session.out.document(asked.raw)
     elif asked.is_open:
         _print(session, asked)
+    else:
+        session.out.line(f"{asked.interaction_id}  {plain(asked.status)}")
+
+
+def _answered(
+    session: Session, asked: Interaction, decision: str | None, option: str | None, given: Any
+) -> Interaction:
+    try:
+        return session.client.answer(asked.interaction_id, decision, option=option, payload=given)
+    except AlreadyAnsweredError:  # show the answer that counts, then end as any refusal does
+        if not session.out.json_mode:
+            session.out.note(outcome_of(session.client.interaction(asked.interaction_id)))
+        raise
+
+
+def outcome_of(asked: Interaction) -> str:
+    """How a question ended, on one line: what counts, who said it and when."""
+    said = dict(asked.response or {})
+    parts = [f"{asked.interaction_id} is {asked.status}"]
+    if "decision" in said:
+        parts.append(str(said["decision"]))
+    if "selectedOptionId" in said:
+        parts.append(str(said["selectedOptionId"]))
+    if "payload" in said:
+        parts.append(json.dumps(said["payload"], ensure_ascii=False))
+    if "submittedBy" in said:
+        parts.append(f"by {said['submittedBy']}, {said.get('submittedAt', '')}")
+    return plain(": ".join((parts[0], ", ".join(parts[1:])) if parts[1:] else parts))
+
+
+@connected()
+def withdraw(
+    session: Session,
+    question: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="A question's id, or that of a job which asks one.", autocompletion=job_ids),
+    ],
+) -> None:
+    """Take back what a job asks: nobody can answer it any more."""
+    asked = session.client.withdraw(_found(session, question).interaction_id)
+    if session.out.json_mode:
+        session.out.document(asked.raw)
     else:
         session.out.line(f"{asked.interaction_id}  {plain(asked.status)}")
 
@@ -75,6 +119,7 @@ def _print(session: Session, asked: Interaction) -> None:
         "asks": plain(asked.description or ""),
         "options": ", ".join(plain(each["id"]) for each in asked.options),
         "members": ", ".join(plain(each) for each in (asked.response_schema or {}).get("properties", {})),
+        "for": ", ".join(f"{plain(each)} and above" for each in asked.respondents),
         "until": local(asked.expires_at, datetime.now(UTC)),
     }
     for name, fact in facts.items():

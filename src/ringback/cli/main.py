@@ -57,7 +57,12 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "inbox": Entry("inbox", "inbox", "Print what you were not told yet about jobs that you started."),
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
         "answer": Entry("answer", "answer", "Answer what a job asks."),
+        "withdraw": Entry("answer", "withdraw", "Take back what a job asks."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
+    },
+    "Inside a job": {
+        "ask": Entry("ask", "ask", "Ask people something from inside a job, and wait for the answer."),
+        "progress": Entry("progress", "progress", "Tell from inside a job how far it is."),
     },
     "Access": {
         "project": Entry("project", "app", "Make and list projects."),

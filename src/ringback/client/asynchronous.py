@@ -154,6 +154,14 @@ class AsyncRingback:
             operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
         )
 
+    async def withdraw(self, interaction_id: str) -> Interaction:
+        """Take a question back: nobody can answer it any more.
+
+        Raises:
+            AlreadyAnsweredError: it is over, and how.
+        """
+        return await self.driver.run(operations.withdraw(self.link, interaction_id))
+
     async def tools(self) -> tuple[Tool, ...]:
         """The project's tools."""
         return await self.driver.run(operations.tools(self.link))

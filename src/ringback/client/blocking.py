@@ -158,6 +158,14 @@ class Ringback:
             operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
         )
 
+    def withdraw(self, interaction_id: str) -> Interaction:
+        """Take a question back: nobody can answer it any more.
+
+        Raises:
+            AlreadyAnsweredError: it is over, and how.
+        """
+        return self.driver.run(operations.withdraw(self.link, interaction_id))
+
     def tools(self) -> tuple[Tool, ...]:
         """The project's tools."""
         return self.driver.run(operations.tools(self.link))

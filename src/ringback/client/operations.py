@@ -159,6 +159,39 @@ def answer(link: Link, interaction_id: str, response: Mapping[str, Any]) -> Step
     return ask(link, requests.respond(link, interaction_id, response), reading.interaction)
 
 
+def withdraw(link: Link, interaction_id: str) -> Steps[records.Interaction]:
+    """Let nobody answer a question any more."""
+    return ask(link, requests.withdraw(link, interaction_id), reading.interaction)
+
+
+def question(link: Link, asked: Mapping[str, Any], request_id: str) -> Steps[records.Interaction]:
+    """Ask from inside an attempt: the question as it stands."""
+    return ask(link, requests.ask(link, asked, request_id), reading.interaction)
+
+
+def answered(link: Link, interaction_id: str) -> Steps[records.Interaction]:
+    """A question of this attempt, once it is over."""
+    while True:
+        began = link.clock()
+        found = yield from ask(
+            link, requests.asked(link, interaction_id, wait_s=WAIT_PER_REQUEST_S), reading.interaction
+        )
+        if not found.is_open:
+            return found
+        if link.clock() - began < WAIT_PER_REQUEST_S / 2:  # a server on its way down lets nobody wait
+            yield Pause(PAUSE_S)
+
+
+def take_back(link: Link, interaction_id: str) -> Steps[records.Interaction]:
+    """Withdraw a question from inside an attempt."""
+    return ask(link, requests.take_back(link, interaction_id), reading.interaction)
+
+
+def progress(link: Link, told: Mapping[str, Any]) -> Steps[None]:
+    """Tell from inside an attempt how far it is."""
+    yield from exchange(link, requests.progress(link, told))
+
+
 def switch_queue(link: Link, pool: str, action: str) -> Steps[Mapping[str, Any]]:
     """Pause or resume a pool."""
     return ask(link, requests.queue_switch(link, pool, action), json_object)

@@ -67,6 +67,7 @@ def interaction(body: Any) -> Interaction:
         response_schema=body.get("responseSchema"),
         expires_at=_moment(body, "expiresAt"),
         response=body.get("response"),
+        respondents=tuple(body.get("respondents") or ()),
         raw=body,
     )
 

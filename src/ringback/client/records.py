@@ -117,6 +117,7 @@ class Interaction:
         options: `{"id", "label"?}` of each thing that can be chosen.
         response_schema: JSON Schema of the payload.
         response: the answer that counts, once there is one.
+        respondents: the roles that may answer, each with those above it; none: whoever may answer questions at all.
     """
 
     interaction_id: str
@@ -130,6 +131,7 @@ class Interaction:
     response_schema: Mapping[str, Any] | None = None
     expires_at: datetime | None = None
     response: Mapping[str, Any] | None = None
+    respondents: tuple[str, ...] = ()
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property

@@ -111,6 +111,35 @@ def respond(link: Link, interaction_id: str, response: Mapping[str, Any]) -> Req
     return _post(link, f"/v1/interactions/{_segment(interaction_id)}/respond", response, {})
 
 
+def withdraw(link: Link, interaction_id: str) -> Request:
+    """`POST /v1/interactions/{id}/withdraw`; sent twice it does no more than once."""
+    headers = {IDEMPOTENCY_HEADER: uuid.uuid4().hex}
+    return _post(link, f"/v1/interactions/{_segment(interaction_id)}/withdraw", {}, headers)
+
+
+def ask(link: Link, question: Mapping[str, Any], request_id: str) -> Request:
+    """`POST /v1/attempt/interactions`, with the token of an attempt; repeated, it stays one question."""
+    body = {**question, "requestId": request_id}
+    return _post(link, "/v1/attempt/interactions", body, {IDEMPOTENCY_HEADER: request_id})
+
+
+def asked(link: Link, interaction_id: str, *, wait_s: int) -> Request:
+    """`GET /v1/attempt/interactions/{id}`; the server holds the answer back up to `wait_s` while the question is open."""
+    prefer, within_s = {"Prefer": f"wait={wait_s}"}, ANSWER_WITHIN_S + wait_s
+    return _get(link, f"/v1/attempt/interactions/{_segment(interaction_id)}", headers=prefer, within_s=within_s)
+
+
+def take_back(link: Link, interaction_id: str) -> Request:
+    """`POST /v1/attempt/interactions/{id}/withdraw`."""
+    headers = {IDEMPOTENCY_HEADER: uuid.uuid4().hex}
+    return _post(link, f"/v1/attempt/interactions/{_segment(interaction_id)}/withdraw", {}, headers)
+
+
+def progress(link: Link, told: Mapping[str, Any]) -> Request:
+    """`POST /v1/attempt/progress`; the last one counts."""
+    return _post(link, "/v1/attempt/progress", told, {IDEMPOTENCY_HEADER: uuid.uuid4().hex})
+
+
 def tool(link: Link, name: str) -> Request:
     """`GET /v1/tools/{name}`."""
     return _get(link, f"/v1/tools/{_segment(name)}")

@@ -9,6 +9,7 @@ RingbackError
 ├── ProjectRequiredError
 ├── UnauthenticatedError
 ├── ForbiddenError
+│   └── NotARespondentError       the question is put to others
 ├── RateLimitedError             retry later: too many requests with this token
 ├── AlreadyExistsError            the name is taken
 ├── IdempotencyKeyError           the key itself is malformed or missing
@@ -130,6 +131,19 @@ class ForbiddenError(RingbackError):
 
     def __str__(self) -> str:
         return f"this needs {self.scope}, from the token and from the role of its user"
+
+
+class NotARespondentError(ForbiddenError):
+    """The question is put to members with a higher role than the caller's."""
+
+    code = "not_a_respondent"
+
+    def __init__(self, needed: str, role: str) -> None:
+        super().__init__("interactions:answer")
+        self.needed, self.role = needed, role
+
+    def __str__(self) -> str:
+        return f"this question is put to the role {self.needed} and above; yours is {self.role or 'none'}"
 
 
 class RateLimitedError(RingbackError):

@@ -8,7 +8,13 @@ from typing import Any
 import httpx2
 import mcp_types as types
 
-from ringback.client.errors import ProjectRequiredError, RefusedError, RingbackError, UnreachableError
+from ringback.client.errors import (
+    AlreadyAnsweredError,
+    ProjectRequiredError,
+    RefusedError,
+    RingbackError,
+    UnreachableError,
+)
 from ringback.client.exchange import LostError
 
 TEXT_MAX = 100_000
@@ -51,6 +57,9 @@ def envelope(error: RingbackError) -> dict[str, Any]:
         facts["http_status"] = error.status
         if error.errors:
             facts["errors"] = [{"pointer": flaw.pointer, "detail": flaw.detail} for flaw in error.errors]
+    if isinstance(error, AlreadyAnsweredError):  # with the answer that counts
+        facts["interaction_status"] = error.problem.get("interactionStatus")
+        facts["response"] = error.problem.get("response")
     facts["retryable"] = error.retryable
     if error.request_id is not None:
         facts["request_id"] = error.request_id

@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from ringback.domain.errors import (
     ForbiddenError,
+    NotARespondentError,
     NotFoundError,
     ProjectRequiredError,
     StoreUnavailableError,
@@ -51,6 +52,14 @@ class Principal:
     scopes: frozenset[str]
     project_id: ProjectId | None
     user_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Respondent:
+    """Who answers a question: a name for the record, and the role in the project that the question belongs to."""
+
+    name: str
+    role: Role | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -248,6 +257,10 @@ class Access:
             return Role.OWNER
         return self._roles.get(principal.user_id, {}).get(project_id)
 
+    def respondent(self, principal: Principal, project_id: ProjectId) -> Respondent:
+        """The caller as one who answers questions of a project."""
+        return Respondent(principal.owner, self.role_in(principal, project_id))
+
     def _scopes_in(self, principal: Principal, project_id: ProjectId | None) -> frozenset[str]:
         role = self.role_in(principal, project_id)
         return _NOTHING if role is None else SCOPES_OF[role]
@@ -298,6 +311,20 @@ class Access:
     def digest(self, token: str) -> str:
         """The keyed hash under which a token is kept."""
         return hashlib.blake2b(token.encode(errors="replace"), key=self.pepper[:64], digest_size=32).hexdigest()
+
+
+def admit_respondent(who: Respondent, respondents: Sequence[str]) -> None:
+    """Decide whether `who` may answer a question that is put to `respondents`: those with the least of these roles, or more.
+
+    Raises:
+        NotARespondentError: the role is too low. A role that is none admits owners alone.
+    """
+    if not respondents:
+        return
+    ranks = {role.value: role.rank for role in Role}
+    needed = min(ranks.get(each, Role.OWNER.rank) for each in respondents)
+    if who.role is None or who.role.rank < needed:
+        raise NotARespondentError(tuple(Role)[needed], who.role or "")
 
 
 def new_token() -> str:

@@ -21,6 +21,7 @@ from ringback.engine.hands import Hand
 from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Store
 from ringback.services.assignments import assignment_of
+from ringback.services.run_tokens import RunTokens
 
 WAIT_MAX_S = 20.0
 CLAIMS_MAX = 256
@@ -38,12 +39,19 @@ class StopOrder:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """What a session gets in an answer: new assignments (public JSON shape), stops, its lease, runs with news of a question."""
+    """What a session gets in an answer.
+
+    Attributes:
+        claims: new assignments, in the public JSON shape.
+        answered: runs with news of a question; lost news is no loss, for workers look by themselves now and then.
+        waiting: those of them that wait for somebody now; with a heartbeat, all that do.
+    """
 
     claims: list[dict[str, Any]]
     stops: list[StopOrder]
     lease_until: Moment
     answered: tuple[RunId, ...] = ()
+    waiting: tuple[RunId, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
@@ -55,6 +63,7 @@ class HandingOut:
     chance: Chance
     bells: Bells
     claims: Claims
+    run_tokens: RunTokens
     _is_closing: bool = False
     _returning: set[asyncio.Future[None]] = field(default_factory=set)
 
@@ -113,11 +122,15 @@ class HandingOut:
         for run, claim in zip(runs, claims, strict=True):
             if run.attempts_done and (checkpoint := await self.store.reads.checkpoint(run.run_id)) is not None:
                 claim["checkpoint"] = checkpoint
-        stops = await self._stops(session)
-        return Work(claims=claims, stops=stops, lease_until=session.lease_until, answered=self._answered(session))
+            if claim["runtime"] in ("command", "script"):
+                claim["runToken"] = self.run_tokens.of(run.run_id, run.fence)
+        stops, answered = await self._stops(session), self._answered(session)
+        asking = [await self.store.reads.run(run_id) for run_id in answered]
+        waiting = tuple(run.run_id for run in asking if run is not None and run.blocking is not None)
+        return Work(claims=claims, stops=stops, lease_until=session.lease_until, answered=answered, waiting=waiting)
 
     def _answered(self, session: Session) -> tuple[RunId, ...]:
-        """Runs of the session with news of a question. Lost news is no loss: workers look by themselves now and then."""
+        """Runs of the session with news of a question."""
         bell = self.bells.bell_of(session)
         if not bell.answered:
             return ()

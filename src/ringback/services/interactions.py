@@ -1,4 +1,4 @@
-"""Questions that runs ask of people: asked by an attempt, answered once, over in time, gone with the attempt that asked.
+"""Questions that runs ask of people: asked by an attempt, answered once, over in time, withdrawn by or with who asked.
 
 A question is known by its run and the key that the work gave it, so a later attempt that asks the same finds the answer which an
 earlier one got. Its id is derived from both with a secret of this installation: nobody can guess one, none is used twice.
@@ -34,6 +34,7 @@ from ringback.domain.states import Status
 from ringback.engine.bells import Bells
 from ringback.ports.clock import Clock
 from ringback.ports.store import Desk, Store
+from ringback.services.access import Respondent, admit_respondent
 from ringback.services.questions import Answer, Interaction, check_answer, check_question, interaction_of, is_orphaned
 
 log = logging.getLogger(__name__)
@@ -79,9 +80,7 @@ class Interactions:
         """
         check_question(question)
         for _ in range(TRIES):
-            run = await self.store.reads.run(run_id)
-            if run is None or run.fence != fence or not run.is_held:
-                raise StaleFenceError(run_id, fence, 0 if run is None else run.fence)
+            run = await self._holding(run_id, fence)
             known = [each for each in await self.of_run(run) if each.question["key"] == question["key"]]
             before = [each for each in known if each.is_open and is_orphaned(each, run)]
             if known and known[-1].status != "withdrawn" and not before:
@@ -116,22 +115,74 @@ class Interactions:
         seed = json.dumps([run_id, key, nth]).encode()
         return InteractionId("int_" + hashlib.blake2b(seed, key=self.pepper[:64], digest_size=16).hexdigest())
 
-    async def respond(self, project_id: ProjectId, interaction_id: str, answer: Answer, *, by: str) -> Interaction:
+    async def held(self, run_id: RunId, fence: int, interaction_id: str) -> Interaction:
+        """How a question of the run stands, for the attempt that holds `fence`.
+
+        Raises:
+            StaleFenceError: the attempt no longer holds the run.
+            NotFoundError: none of this run.
+        """
+        await self._holding(run_id, fence)
+        found = await self._load(InteractionId(interaction_id))
+        if found is None or found.run_id != run_id:
+            raise NotFoundError("interaction", interaction_id)
+        return found
+
+    async def take_back(self, run_id: RunId, fence: int, key: str) -> Interaction | None:
+        """Withdraw the question that the attempt knows by `key`; how it then stands. Without one nothing happens.
+
+        Raises:
+            StaleFenceError: the attempt no longer holds the run.
+        """
+        run = await self._holding(run_id, fence)
+        known = [each for each in await self.of_run(run) if each.question["key"] == key]
+        if not known or not known[-1].is_open:
+            return known[-1] if known else None
+        try:
+            return await self.withdraw(run.project_id, known[-1].interaction_id)
+        except AlreadyAnsweredError:
+            return await self._load(known[-1].interaction_id)
+
+    async def withdraw(self, project_id: ProjectId, interaction_id: str) -> Interaction:
+        """Let nobody answer a question any more; what it then is. Repeating it changes nothing.
+
+        Raises:
+            NotFoundError: none in this project.
+            AlreadyAnsweredError: it was over before; the error shows how.
+        """
+        for _ in range(TRIES):
+            found, run = await self.get(project_id, interaction_id)
+            if found.status == "withdrawn":
+                return found
+            if not found.is_open:
+                raise AlreadyAnsweredError(found.interaction_id, found.status, found.response)
+            try:
+                await self._close(found, run, "withdrawn", None)
+            except ConflictError:
+                continue
+            return (await self.get(project_id, interaction_id))[0]
+        raise ConflictError
+
+    async def respond(
+        self, project_id: ProjectId, interaction_id: str, answer: Answer, *, by: Respondent
+    ) -> Interaction:
         """Answer a question; what it then is.
 
         Raises:
             NotFoundError: none in this project.
+            NotARespondentError: it is put to others.
             InvalidInputError: no answer to this question; it stays open.
             AlreadyAnsweredError: it is over; the error shows how.
         """
         for _ in range(TRIES):
             found, run = await self.get(project_id, interaction_id)
+            admit_respondent(by, found.respondents)
             if not found.is_open:
                 raise AlreadyAnsweredError(found.interaction_id, found.status, found.response)
             if run.is_terminal:  # the row will say so in a moment
                 raise AlreadyAnsweredError(found.interaction_id, "withdrawn", None)
             check_answer(found, answer)
-            given: dict[str, Any] = {"submittedBy": by, "submittedAt": rfc3339(self.clock.now())}
+            given: dict[str, Any] = {"submittedBy": by.name, "submittedAt": rfc3339(self.clock.now())}
             given |= {
                 name: value
                 for name, value in (("decision", answer.decision), ("selectedOptionId", answer.selected_option_id))
@@ -181,6 +232,12 @@ class Interactions:
             return desk.save(decide(run, CloseInteraction(found.interaction_id, status), now=desk.now))
 
         self.bells.answered(await self.store.commit(work, runs=(seen.run_id,)))
+
+    async def _holding(self, run_id: RunId, fence: int) -> Run:
+        run = await self.store.reads.run(run_id)
+        if run is None or run.fence != fence or not run.is_held:
+            raise StaleFenceError(run_id, fence, 0 if run is None else run.fence)
+        return run
 
     async def _load(self, interaction_id: InteractionId) -> Interaction | None:
         rows = await self.store.reads.rows("interaction", {"interaction_id": interaction_id})

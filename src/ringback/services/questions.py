@@ -13,10 +13,12 @@ from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.ids import InteractionId, RunId
 from ringback.domain.json_values import escape, flaws_of
 from ringback.domain.moments import Moment
+from ringback.domain.roles import Role
 from ringback.domain.runs import Run
 from ringback.ports.store import Row
 
 KINDS = frozenset(("approval", "input", "auth", "confirmation"))
+STATUSES = frozenset(("open", "answered", "rejected", "expired", "withdrawn"))
 ON_EXPIRY = frozenset(("default", "reject", "fail"))
 DECIDED = frozenset(("approval", "confirmation"))  # answered by a decision; the others by a payload or an option
 MEMBERS = frozenset(
@@ -34,6 +36,7 @@ MEMBERS = frozenset(
         "expiresInS",
     )
 )
+ROLES = tuple(role.value for role in Role)
 TITLE_MAX, TEXT_MAX, OPTIONS_MAX, KEY_MAX = 200, 4_000, 20, 100
 EXPIRES_MAX_S = 365 * 86_400
 
@@ -56,6 +59,11 @@ class Interaction:
     @property
     def is_open(self) -> bool:
         return self.status == "open"
+
+    @property
+    def respondents(self) -> tuple[str, ...]:
+        """The roles that it is put to; none: whoever may answer."""
+        return tuple(self.question.get("respondents") or ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +124,11 @@ def _question_flaws(question: Mapping[str, Any]) -> Iterator[Flaw]:
     if not isinstance(question.get("key"), str) or not 1 <= len(question["key"]) <= KEY_MAX:
         yield Flaw("/key", f"must have 1 to {KEY_MAX} characters")
     yield from _option_flaws(question.get("options"))
+    respondents = question.get("respondents")
+    if respondents is not None and not (
+        isinstance(respondents, list) and respondents and all(each in ROLES for each in respondents)
+    ):
+        yield Flaw("/respondents", f"must be roles of the project: {', '.join(ROLES)}")
     yield from _schema_flaws(question)
     seconds = question.get("expiresInS")
     if seconds is not None and not (isinstance(seconds, int | float) and 0 < seconds <= EXPIRES_MAX_S):

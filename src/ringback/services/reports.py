@@ -60,11 +60,25 @@ class ChildReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskReport:
-    """The attempt asks people something, or how that stands. The question's key makes repeated reports one question."""
+    """The attempt asks people something, or how that stands. The question's key makes repeated reports one question.
+
+    Attributes:
+        interaction_id: the question, once it is known: then it is looked at, and never asked anew.
+    """
 
     run_id: RunId
     fence: int
     question: Mapping[str, Any]
+    interaction_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WithdrawReport:
+    """The attempt no longer wants to know what it asked under `key`."""
+
+    run_id: RunId
+    fence: int
+    key: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +99,7 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Report: TypeAlias = Decided | ChildReport | AskReport
+Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport
 
 
 def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:

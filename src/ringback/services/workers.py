@@ -27,7 +27,7 @@ from ringback.ports.store import Desk, Store
 from ringback.services.connections import Attach, Connections
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.interactions import Interactions
-from ringback.services.reports import AskReport, ChildReport, Decided, Report, command_of
+from ringback.services.reports import AskReport, ChildReport, Decided, Report, WithdrawReport, command_of
 from ringback.services.resources import Resources
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
@@ -101,7 +101,8 @@ class Workers:
                 was_heard = run.attempt.started_at is not None
                 await self._lose(run, "its worker let go of it" if was_heard else "its worker never heard of it")
         stops = [stop_order_of(run) for run in ledger.values() if is_to_stop(run, session)]
-        return Work(claims=[], stops=stops, lease_until=session.lease_until), lost
+        waiting = tuple(run.run_id for run in ledger.values() if run.blocking is not None)
+        return Work(claims=[], stops=stops, lease_until=session.lease_until, waiting=waiting), lost
 
     async def _lose(self, run: Run, why: str) -> None:
         try:
@@ -143,7 +144,8 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, ChildReport | AskReport)]
+        others = ChildReport | AskReport | WithdrawReport
+        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, others)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
             refusals = await self.store.commit(lambda desk: self._decide_all(desk, session, ledgered), runs=run_ids)
@@ -154,6 +156,8 @@ class Workers:
                 answers[index] = await self._start_child(session, report)
             elif isinstance(report, AskReport):
                 answers[index] = await self._ask(session, report)
+            elif isinstance(report, WithdrawReport):
+                answers[index] = await self._withdraw(session, report)
         return answers
 
     def _decide_all(
@@ -180,15 +184,30 @@ class Workers:
         return refusals
 
     async def _ask(self, session: Session, report: AskReport) -> dict[str, Any]:
+        questions, (run_id, fence) = self.interactions, (report.run_id, report.fence)
         try:
-            run = await self.store.reads.run(report.run_id)
-            if run is not None:
-                _check_holder(run, session, report.fence)
-            asked = await self.interactions.ask(report.run_id, report.fence, report.question)
+            await self._check_holder(session, report)
+            if report.interaction_id is not None:
+                asked = await questions.held(run_id, fence, report.interaction_id)
+            else:
+                asked = await questions.ask(run_id, fence, report.question)
         except RingbackError as error:
             return {"ok": False, "code": error.code, "detail": str(error)}
         told = {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": asked.status}
         return told if asked.response is None else {**told, "response": asked.response}
+
+    async def _check_holder(self, session: Session, report: AskReport | WithdrawReport) -> None:
+        run = await self.store.reads.run(report.run_id)
+        if run is not None:
+            _check_holder(run, session, report.fence)
+
+    async def _withdraw(self, session: Session, report: WithdrawReport) -> dict[str, Any]:
+        try:
+            await self._check_holder(session, report)
+            found = await self.interactions.take_back(report.run_id, report.fence, report.key)
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
+        return {"ok": True} if found is None else {"ok": True, "interactionStatus": found.status}
 
     async def _start_child(self, session: Session, report: ChildReport) -> dict[str, Any]:
         parent = await self.store.reads.run(report.run_id)

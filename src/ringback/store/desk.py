@@ -38,6 +38,7 @@ PARTS = (
     "run_facts",
     "checkpoints",
     "interactions",
+    "asked_keys",
     "inbox",
     "capability_tokens",
     "idempotency_keys",

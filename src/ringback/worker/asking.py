@@ -73,7 +73,7 @@ def reply_of(frame: wire.Reply) -> Reply:
 
     Raises:
         QuestionRefusedError: it could not be asked.
-        UnansweredError: nobody answered in time, and no default was given.
+        UnansweredError: nobody answered in time and no default was given, or it was withdrawn.
     """
     if frame.refusal is not None:
         raise QuestionRefusedError(frame.refusal)
@@ -86,3 +86,14 @@ def reply_of(frame: wire.Reply) -> Reply:
         payload=response.get("payload"),
         by=response.get("submittedBy"),
     )
+
+
+def status_of(frame: wire.Reply) -> str | None:
+    """What became of a question that was taken back; None where there was none.
+
+    Raises:
+        QuestionRefusedError: it could not be taken back.
+    """
+    if frame.refusal is not None:
+        raise QuestionRefusedError(frame.refusal)
+    return frame.status or None

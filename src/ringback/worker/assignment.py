@@ -47,6 +47,7 @@ class Assignment:
     created_at: str | None = None
     deadline_at: str | None = None
     traceparent: str | None = None
+    run_token: str = field(default="", repr=False)
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any]) -> Self:
@@ -78,6 +79,7 @@ _OPTIONAL: Final = {
     "created_at": "createdAt",
     "deadline_at": "deadlineAt",
     "traceparent": "traceparent",
+    "run_token": "runToken",
 }
 
 
@@ -124,7 +126,7 @@ class Outcome:
 
 
 class Stop:
-    """The request that an attempt end early.
+    """The request that an attempt end early, and the leave not to be busy while people are asked.
 
     The first reason stays, except that a lost lease beats all others: `lost` is set then, and a grace that has begun ends.
     """
@@ -135,6 +137,20 @@ class Stop:
         self.lost = asyncio.Event()
         self.why: StopReason | None = None
         self.grace_ms: int | None = None
+        self._is_resting = False
+        self._rested_until = 0.0
+
+    def rest(self, is_resting: bool) -> None:
+        """The work waits for people: meanwhile it is not idle, and its idle limit counts from the end of that."""
+        if self._is_resting and not is_resting:
+            self._rested_until = asyncio.get_running_loop().time()
+        self._is_resting = is_resting
+
+    def alive_at(self, last_active_at: float) -> float:
+        """When the work gave its last sign of life (by the loop's clock), the time that people take included."""
+        if self._is_resting:
+            return asyncio.get_running_loop().time()
+        return max(last_active_at, self._rested_until)
 
     def request(self, why: StopReason, *, grace_ms: int | None = None) -> None:
         """Ask for the end; `grace_ms` None means the grace of the assignment, and `lost` has no grace at all."""
@@ -188,6 +204,10 @@ class Reporter(Protocol):
 
     async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
         """Ask people something; its status once that is over, and the answer."""
+        ...
+
+    async def withdraw(self, key: str) -> str | None:
+        """Take back what was asked under `key`; its status then, None where nothing was asked."""
         ...
 
     async def cancel_delivered(self) -> None:

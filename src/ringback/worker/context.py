@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from .asking import Reply, question_of, reply_of
+from .asking import Reply, question_of, reply_of, status_of
 from .jsonable import clean, to_json
 from .signals import Cancelled
 from .wire import PIECE_MAX, Checkpoint, Run
@@ -162,7 +162,7 @@ class Context:
             blocking: the run counts as waiting meanwhile; one such question at a time.
             expires_in: seconds; then `on_expiry` counts: `fail` (the default), `reject`, or `default`.
             default: the payload when nobody answers in time.
-            respondents: roles that are to answer.
+            respondents: project roles that may answer, each with those above it.
             key: what this question is known by within the run; else its title and how many were asked before it.
 
         Returns:
@@ -170,7 +170,7 @@ class Context:
 
         Raises:
             QuestionRefusedError: it can't be asked, and why.
-            UnansweredError: nobody answered in time.
+            UnansweredError: nobody answered in time, or the question was withdrawn.
         """
         self._line.check()
         self._asked += 1
@@ -194,6 +194,23 @@ class Context:
 
     async def _ask_async(self, question: dict[str, Any]) -> Reply:
         return reply_of(await self._line.ask_async(question))
+
+    def withdraw(self, key: str, /) -> Any:
+        """Take back what was asked under `key`: nobody can answer it any more, and who waits for it gets `UnansweredError`.
+
+        `await ctx.withdraw(...)`, in a sync tool without `await`. An async tool that stops waiting (a cancelled task, a
+        timeout of its own) takes its question back by that.
+
+        Returns:
+            Its status now: `withdrawn`, or how it had ended before; None when nothing was asked under the key.
+        """
+        self._line.check()
+        if self._line.is_async:
+            return self._withdraw_async(key)
+        return status_of(self._line.withdraw(key))
+
+    async def _withdraw_async(self, key: str) -> str | None:
+        return status_of(await self._line.withdraw_async(key))
 
     async def start_async(self, tool: str, /, **arguments: Any) -> str:
         """As `start`, for async tools: the event loop goes on meanwhile."""

@@ -39,8 +39,14 @@ def secrets_of(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, s
     return {name: worker[name] for name in names}
 
 
-def environment_of(assignment: Assignment, worker: Mapping[str, str], secrets: Mapping[str, str]) -> dict[str, str]:
-    """Everything that the command finds in its environment; later lines win over earlier ones."""
+def environment_of(
+    assignment: Assignment, worker: Mapping[str, str], secrets: Mapping[str, str], *, url: str = ""
+) -> dict[str, str]:
+    """Everything that the command finds in its environment; later lines win over earlier ones.
+
+    Args:
+        url: the address of the server, where the command may ask people with the token of its attempt.
+    """
     profile = assignment.profile
     allowed = PASSED.union(map(str, profile.get("envAllow") or ()))
     passed = {name: value for name, value in worker.items() if name in allowed or name.startswith(PASSED_PREFIX)}
@@ -53,7 +59,10 @@ def environment_of(assignment: Assignment, worker: Mapping[str, str], secrets: M
         # The same for every attempt of the run, for services that take an idempotency key.
         "RINGBACK_IDEMPOTENCY_TOKEN": assignment.run_id,
     }
-    found = {"PATH": PATH_DEFAULT, "TERM": "dumb", **passed, **own, **secrets, **about}
+    server = {"RINGBACK_URL": url} if url else {}
+    if assignment.run_token:
+        about["RINGBACK_RUN_TOKEN"] = assignment.run_token
+    found = {"PATH": PATH_DEFAULT, "TERM": "dumb", **server, **passed, **own, **secrets, **about}
     return {name: NO_EDITOR if _is_screen_editor(name, value) else value for name, value in found.items()}
 
 

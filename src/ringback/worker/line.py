@@ -165,9 +165,26 @@ class Line:
         return answer
 
     async def ask_async(self, question: dict[str, Any]) -> wire.Reply:
-        """As `ask`, while the loop goes on."""
+        """As `ask`, while the loop goes on. Who stops waiting takes the question back."""
         encoded = to_json(question)
-        answer = await self._answer_to_async(lambda number: wire.Ask(number, encoded))
+        try:
+            answer = await self._answer_to_async(lambda number: wire.Ask(number, encoded))
+        except BaseException:
+            if self.why is None:  # nobody waits for it any more, and the attempt goes on
+                self.send(wire.Withdraw(self._number(), str(question["key"])))
+            raise
+        assert isinstance(answer, wire.Reply)
+        return answer
+
+    def withdraw(self, key: str) -> wire.Reply:
+        """Take back what was asked under a key."""
+        answer = self._answer_to(lambda number: wire.Withdraw(number, key))
+        assert isinstance(answer, wire.Reply)
+        return answer
+
+    async def withdraw_async(self, key: str) -> wire.Reply:
+        """As `withdraw`, while the loop goes on."""
+        answer = await self._answer_to_async(lambda number: wire.Withdraw(number, key))
         assert isinstance(answer, wire.Reply)
         return answer
 

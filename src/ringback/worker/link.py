@@ -249,6 +249,7 @@ class Link:
             holder.lose(lost.key)
         for order in answer.cancels:
             holder.cancel(order)
+        holder.waiting(answer.waiting)
         await self._until_next_beat(session)
 
     async def _until_next_beat(self, session: Session) -> None:
@@ -276,7 +277,7 @@ def _heed(holder: Holder, answer: messages.Claimed | messages.Reported) -> None:
     for order in answer.cancels:
         holder.cancel(order)
     for run_id in answer.answered:
-        holder.answered(run_id)
+        holder.answered(run_id, is_waiting=run_id in answer.waiting)
 
 
 def _heed_refusal(holder: Holder, key: Key, result: Result) -> None:

@@ -57,9 +57,10 @@ async def _run(settings: WorkerSettings) -> int:
         await guardian.start()
         stack.push_async_callback(guardian.aclose)
         signals = Signals()
-        runtimes: list[Runtime] = [CommandRuntime(guardian, secret_values=(settings.token,))]
-        runtimes.append(ScriptRuntime(guardian, secret_values=(settings.token,)))
-        servers = McpRuntime(guardian, secret_values=(settings.token,))
+        secret, url = (settings.token,), settings.url
+        runtimes: list[Runtime] = [CommandRuntime(guardian, secret_values=secret, url=url)]
+        runtimes.append(ScriptRuntime(guardian, secret_values=secret, url=url))
+        servers = McpRuntime(guardian, secret_values=secret)
         stack.push_async_callback(servers.aclose)
         runtimes.append(servers)
         definitions: list[dict[str, Any]] = []

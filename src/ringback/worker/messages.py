@@ -54,6 +54,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     code: str | None = None
     detail: str | None = None
     child_run_id: str | None = None
+    interaction_id: str | None = None
     interaction_status: str | None = None
     response: dict[str, Any] | None = None
 
@@ -75,6 +76,8 @@ class Claimed(msgspec.Struct, frozen=True, rename="camel"):
     cancels: list[Cancel] = []
     answered: list[str] = []
     """Runs with news of a question."""
+    waiting: list[str] = []
+    """Those of them that wait for somebody now."""
 
 
 class Reported(msgspec.Struct, frozen=True, rename="camel"):
@@ -84,6 +87,7 @@ class Reported(msgspec.Struct, frozen=True, rename="camel"):
     claims: list[dict[str, Any]] = []
     cancels: list[Cancel] = []
     answered: list[str] = []
+    waiting: list[str] = []
 
 
 class Beaten(msgspec.Struct, frozen=True, rename="camel"):
@@ -91,6 +95,8 @@ class Beaten(msgspec.Struct, frozen=True, rename="camel"):
 
     cancels: list[Cancel] = []
     lost: list[Lost] = []
+    waiting: list[str] = []
+    """Runs that wait for somebody now: all of them."""
 
 
 class Problem(msgspec.Struct, frozen=True, rename="camel"):

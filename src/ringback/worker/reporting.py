@@ -96,9 +96,10 @@ class AttemptReporter:
             QuestionRefusedError: it can't be asked.
         """
         backoff = Backoff()
+        asked: dict[str, Any] = {"question": question}
         while True:
             self._news.clear()
-            result = await self._outbox.post(self._key, report(self._key, "ask", {"question": question}))
+            result = await self._outbox.post(self._key, report(self._key, "ask", asked))
             if result.code in RETRY_CODES:
                 await asyncio.sleep(backoff.wait_s())
                 continue
@@ -106,12 +107,31 @@ class AttemptReporter:
                 raise QuestionRefusedError(result.code or "refused", result.detail or "")
             if result.interaction_status != "open":
                 return result.interaction_status, result.response
+            if result.interaction_id is not None:
+                asked["interactionId"] = result.interaction_id  # what is withdrawn meanwhile is not asked anew
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY_S):
                     await self._news.wait()
 
+    async def withdraw(self, key: str) -> str | None:
+        """Take back what was asked under `key`; its status then, None where nothing was asked.
+
+        Raises:
+            QuestionRefusedError: the server can't do that.
+        """
+        backoff = Backoff()
+        while True:
+            result = await self._outbox.post(self._key, report(self._key, "withdraw", {"key": key}))
+            if result.code in RETRY_CODES:
+                await asyncio.sleep(backoff.wait_s())
+                continue
+            if not result.ok:
+                raise QuestionRefusedError(result.code or "refused", result.detail or "")
+            self.look()
+            return result.interaction_status
+
     def look(self) -> None:
-        """A question is over."""
+        """There is news of a question."""
         self._news.set()
 
     async def cancel_delivered(self) -> None:

@@ -23,8 +23,12 @@ class Holder(Protocol):
         """Stop an attempt; an unknown or ended one is left alone."""
         ...
 
-    def answered(self, run_id: str) -> None:
-        """A question of a run is over: its attempt should look."""
+    def answered(self, run_id: str, *, is_waiting: bool) -> None:
+        """There is news of a run's questions: its attempt should look. `is_waiting`: it waits for somebody now."""
+        ...
+
+    def waiting(self, run_ids: Sequence[str]) -> None:
+        """These runs wait for somebody now, and no others."""
         ...
 
     def lose(self, key: Key) -> None:

@@ -34,4 +34,4 @@ class QuestionRefusedError(Exception):
 
 
 class UnansweredError(Exception):
-    """Nobody answered in time, and the question had no default."""
+    """Nobody answered in time and the question had no default, or it was withdrawn."""

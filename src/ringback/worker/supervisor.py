@@ -58,11 +58,17 @@ class Supervisor:
         if attempt is not None:
             attempt.halt("cancel", grace_ms=order.grace_ms)
 
-    def answered(self, run_id: str) -> None:
+    def answered(self, run_id: str, *, is_waiting: bool) -> None:
         """Let the attempt of this run look how its questions stand."""
         for key, attempt in self._attempts.items():
             if key.run_id == run_id:
+                attempt.stop.rest(is_waiting)
                 attempt.reporter.look()
+
+    def waiting(self, run_ids: Sequence[str]) -> None:
+        """Let the idle limits of these runs rest, and no others."""
+        for key, attempt in self._attempts.items():
+            attempt.stop.rest(key.run_id in run_ids)
 
     def lose(self, key: Key) -> None:
         """Kill an attempt that is no longer this worker's; what it still had to say is thrown away."""

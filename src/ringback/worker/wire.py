@@ -149,7 +149,14 @@ class Ask(Struct, tag="ask", array_like=True, frozen=True, gc=False):
     question: Raw
 
 
-FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start | Ask
+class Withdraw(Struct, tag="withdraw", array_like=True, frozen=True, gc=False):
+    """Take back what was asked under a key; a `Reply` with the same number follows."""
+
+    request_no: int
+    key: str
+
+
+FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start | Ask | Withdraw
 
 _encode: Final = msgspec.json.Encoder().encode
 decode_command: Final = msgspec.json.Decoder(ToInterpreter).decode

@@ -46,6 +46,7 @@ class CommandRuntime:
         environment: Mapping[str, str] | None = None,
         secret_values: Iterable[str] = (),
         drain_s: float = DRAIN_S,
+        url: str = "",
     ) -> None:
         """Start programs through `guardian`, which stays the caller's.
 
@@ -53,18 +54,21 @@ class CommandRuntime:
             environment: the worker's variables, from which commands get what is allowed; None is this process's.
             secret_values: what is masked in every command's output beside its own secrets (the worker's token).
             drain_s: how long, in seconds, output may still come after the leader's exit.
+            url: where commands find the server, to ask people with the token of their attempt.
         """
         self._guardian = guardian
         self._environment = dict(os.environ if environment is None else environment)
         self._secret_values = tuple(secret_values)
         self._drain_s = drain_s
+        self._url = url
 
     async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:
         """Carry out one attempt; when this returns or raises, no process of it is left."""
-        mask = Mask(self._secret_values)
+        hidden = [*self._secret_values, assignment.run_token]
+        mask = Mask(hidden)
         try:
             secrets = secrets_of(assignment, self._environment)
-            mask = Mask([*self._secret_values, *secrets.values()])
+            mask = Mask([*hidden, *secrets.values()])
             argv = render(assignment.profile, assignment.arguments)
         except MissingSecretError as error:
             return Outcome(kind="failed", error_kind="tool_error", error_message=str(error))
@@ -74,7 +78,7 @@ class CommandRuntime:
             return _refused(mask.text(str(error)))
         if stop.why is not None:
             return _stopped(stop.why, forced=False)
-        environment = environment_of(assignment, self._environment, secrets)
+        environment = environment_of(assignment, self._environment, secrets, url=self._url)
         work = Work(argv, environment, mask, assignment, reporter, stop, self._drain_s)
         try:
             return await work.carry_out(self._guardian)
@@ -139,7 +143,8 @@ class Work:
         timeout_ms, idle_ms = self.assignment.timeout_ms, self.assignment.idle_timeout_ms
         ends_at = float("inf") if timeout_ms is None else loop.time() + timeout_ms / 1000
         while not self.stop.requested.is_set():
-            idle_at = float("inf") if idle_ms is None else capture.last_active_at + idle_ms / 1000
+            alive_at = self.stop.alive_at(capture.last_active_at)
+            idle_at = float("inf") if idle_ms is None else alive_at + idle_ms / 1000
             why: StopReason = "timeout:attempt" if ends_at <= idle_at else "timeout:idle"
             due = min(ends_at, idle_at)
             if due <= loop.time():

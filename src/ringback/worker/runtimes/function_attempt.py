@@ -102,6 +102,8 @@ class FunctionAttempt:
                     self._accompany(self._start_child(report))
                 case wire.Ask():
                     self._accompany(self._ask(report))
+                case wire.Withdraw():
+                    self._accompany(self._withdraw(report))
                 case _:
                     raise wire.FrameError(f"{type(report).__name__} doesn't belong here")
         if items:
@@ -131,6 +133,14 @@ class FunctionAttempt:
         finally:
             self._questions -= 1
             self._began_at = self._loop.time()  # while people think, the work is not idle
+        await self._interpreter.send(reply)
+
+    async def _withdraw(self, request: wire.Withdraw) -> None:
+        try:
+            status = await self._reporter.withdraw(self._mask.text(request.key)) or ""
+            reply = wire.Reply(request.request_no, status)
+        except ChildRefusedError as error:
+            reply = wire.Reply(request.request_no, refusal=str(error))
         await self._interpreter.send(reply)
 
     def _begin_capture(self) -> None:
@@ -182,7 +192,7 @@ class FunctionAttempt:
 
     def _last_alive_at(self) -> float:
         spoken = self._began_at if self._capture is None else self._capture.last_active_at
-        return max(self._began_at, self._interpreter.heard_at, spoken)
+        return self._stop.alive_at(max(self._began_at, self._interpreter.heard_at, spoken))
 
     async def _grant_grace(self) -> None:
         stop = self._stop

@@ -30,16 +30,23 @@ class ScriptRuntime:
         guardian: starts the interpreters and ends them with the worker.
         environment: the worker's variables, from which scripts get what is allowed; None is this process's.
         secret_values: what is masked in every script's output beside its own secrets (the worker's token).
+        url: where programs that it starts find the server.
     """
 
     name: Final = "script"
 
     def __init__(
-        self, guardian: Guardian, *, environment: Mapping[str, str] | None = None, secret_values: Iterable[str] = ()
+        self,
+        guardian: Guardian,
+        *,
+        environment: Mapping[str, str] | None = None,
+        secret_values: Iterable[str] = (),
+        url: str = "",
     ) -> None:
         self._guardian = guardian
         self._environment = dict(os.environ if environment is None else environment)
         self._secret_values = tuple(secret_values)
+        self._url = url
 
     async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:
         """Carry out one attempt; when this returns no process and no file of it is left."""
@@ -47,8 +54,8 @@ class ScriptRuntime:
             secrets = secrets_of(assignment, self._environment)
         except MissingSecretError as error:
             return Outcome(kind="failed", error_kind="tool_error", error_message=str(error))
-        mask = Mask([*self._secret_values, *secrets.values()])
-        environment = environment_of(assignment, self._environment, secrets)
+        mask = Mask([*self._secret_values, assignment.run_token, *secrets.values()])
+        environment = environment_of(assignment, self._environment, secrets, url=self._url)
         folder = await asyncio.to_thread(
             tempfile.TemporaryDirectory, prefix="ringback-script-", ignore_cleanup_errors=True
         )
