@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ringback.domain.moments import DAY, SECOND, Micros
@@ -18,6 +19,7 @@ from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.asking import Asking
 from ringback.services.audit import Audit
+from ringback.services.callbacks import Callbacks
 from ringback.services.capabilities import Capabilities
 from ringback.services.connections import Connections
 from ringback.services.directory import Directory
@@ -49,6 +51,7 @@ class Options:
     keep: Micros | None = 30 * DAY
     requests_per_s: float = 0.0
     requests_burst: int = 100
+    secret_of: Callable[[str], str | None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,6 +81,7 @@ class Core:
     connections: Connections
     interactions: Interactions
     asking: Asking
+    callbacks: Callbacks
 
     async def start(self) -> None:
         await self.access.install()
@@ -122,6 +126,7 @@ def assemble(
     engine.others.append(interactions.run)
     connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
+    callbacks = Callbacks(store=store, clock=clock, ids=ids, bells=bells, pepper=pepper, secret_of=options.secret_of)
     workers = Workers(
         store=store,
         clock=clock,
@@ -134,6 +139,7 @@ def assemble(
         starting=starting,
         interactions=interactions,
         resources=resources,
+        callbacks=callbacks,
         connections=connections,
         lease=options.lease,
         beat_every=options.beat_every,
@@ -162,4 +168,5 @@ def assemble(
         connections=connections,
         interactions=interactions,
         asking=Asking(store=store, bells=bells, interactions=interactions, tokens=run_tokens),
+        callbacks=callbacks,
     )

@@ -29,6 +29,7 @@ from ringback.core import Core, Options, assemble
 from ringback.domain.moments import DAY, micros
 from ringback.services.access import SCOPES, WORKER_SCOPES, new_token
 from ringback.settings.places import Places
+from ringback.settings.secret_values import secret_value
 from ringback.store.clock import SystemChance, SystemClock, UuidIds
 from ringback.store.local_notify import LocalNotify
 from ringback.store.sqlite import SqliteStore
@@ -81,6 +82,7 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
             keep=round(settings.retention_days * DAY),
             requests_per_s=settings.requests_per_s,
             requests_burst=settings.requests_burst,
+            secret_of=secret_value,
         )
         core = assemble(
             store=store,

@@ -39,6 +39,7 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "DELETE /api/projects/{slug}/endpoints/{path}": ("resources:write", "project"),
     "PUT /api/projects/{slug}/endpoints/{path}": ("resources:write", "project"),
     "GET /async-runs/{run_id}": (None, "everybody"),
+    "POST /callbacks/{run_id}/{token}": (None, "everybody"),
     "GET /v1/runs/{run_id}/capability-tokens": ("runs:read", "project"),
     "POST /v1/runs/{run_id}/capability-tokens": ("runs:write", "project"),
     "DELETE /v1/runs/{run_id}/capability-tokens/{token_id}": ("runs:write", "project"),

@@ -83,6 +83,12 @@ class Recorder:
     async def withdraw(self, key: str) -> str | None:
         raise AssertionError("a command takes back nothing")
 
+    async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
+        raise AssertionError("there is no server to call back")
+
+    async def news(self) -> None:
+        raise AssertionError("there is no server with news")
+
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))
         self.is_delivered.set()

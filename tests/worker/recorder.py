@@ -83,6 +83,12 @@ class Recorder:
         self._note("withdrawn", key)
         return "withdrawn" if any(question["key"] == key for question in self.questions) else None
 
+    async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
+        raise AssertionError("there is no server to call back")
+
+    async def news(self) -> None:
+        raise AssertionError("there is no server with news")
+
     async def cancel_delivered(self) -> None:
         self._note("cancel_delivered")
 

@@ -86,7 +86,9 @@ async def test_a_command_runs_and_its_output_arrives(tmp_path: Path) -> None:
         settle = await server.settled("a")
         assert (settle["outcome"], settle["exitCode"]) == ("failed", 3)
         assert sorted(server.runs["a"].output.split()) == [b"bad", b"hello"]
-        assert next(iter(server.sessions.values()))["offers"] == ["default/command", "default/script"]
+        assert next(iter(server.sessions.values()))["offers"] == [
+            f"default/{need}" for need in ("command", "http", "mcp", "script")
+        ]
 
 
 async def test_a_wrong_token_ends_the_process_with_a_clear_line(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from ringback.api import (
     async_runs,
     attaching,
     audit,
+    callbacks,
     capabilities,
     health,
     inbox,
@@ -72,6 +73,7 @@ def endpoints() -> list[Endpoint]:
         *scripts.ENDPOINTS,
         *published.ENDPOINTS,
         *capabilities.ENDPOINTS,
+        *callbacks.ENDPOINTS,
         *interactions.ENDPOINTS,
         *asking.ENDPOINTS,
         *tools.ENDPOINTS,
@@ -131,8 +133,13 @@ class _Front:
         """Count and, if asked for, log an answer. Neither query nor headers are logged: tokens might stand in them."""
         self.meters.answered(scope["method"] if route != "-" else "-", route, status, seconds)
         if access.isEnabledFor(logging.DEBUG):
-            facts = {"path": ascii(scope["path"])[1:-1], "status": int(status), "ms": round(seconds * 1000, 2)}
+            facts = {"path": _shown_path(scope["path"]), "status": int(status), "ms": round(seconds * 1000, 2)}
             access.debug("%s", ascii(scope["method"])[1:-1], extra={**facts, "request_id": request_id})
+
+
+def _shown_path(path: str) -> str:
+    """The path for the log, without the token of a one-time address."""
+    return "/callbacks/***" if path.startswith("/callbacks/") else ascii(path)[1:-1]
 
 
 class _Methods:

@@ -145,6 +145,8 @@ class ReportResult(TypedDict, total=False):
     detail: str
     childRunId: str
     childJobId: str
+    callbackPath: str
+    delivery: dict[str, Any]
 
 
 class ReportResults(TypedDict, total=False):

@@ -30,6 +30,8 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.CancelRequestedError: HTTPStatus.CONFLICT,
     errors.SessionExpiredError: HTTPStatus.GONE,
     errors.AlreadyAnsweredError: HTTPStatus.CONFLICT,
+    errors.CallbackUsedError: HTTPStatus.CONFLICT,
+    errors.InvalidSignatureError: HTTPStatus.FORBIDDEN,
     errors.NotFinishedError: HTTPStatus.CONFLICT,
     errors.JobCancelledError: HTTPStatus.CONFLICT,
     errors.ConflictError: HTTPStatus.SERVICE_UNAVAILABLE,

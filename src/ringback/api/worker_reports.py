@@ -19,6 +19,7 @@ from ringback.services.reports import (
     MESSAGE_MAX,
     SUMMARY_MAX,
     AskReport,
+    CallbackReport,
     ChildReport,
     EventsReport,
     Report,
@@ -56,6 +57,13 @@ class WireEvent(msgspec.Struct):
     value: Any = None
 
 
+class WireCallback(msgspec.Struct):
+    """Which job of the run is meant, and the secret that deliveries are signed with."""
+
+    start: int
+    secret: str | None = None
+
+
 class WireReport(msgspec.Struct, rename="camel"):
     """One report; which members count depends on `kind`."""
 
@@ -73,6 +81,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     question: dict[str, Any] = {}
     interaction_id: str | None = None
     key: str = ""
+    callback: WireCallback | None = None
     outcome: AttemptOutcome | None = None
     result: Any = msgspec.UNSET
     summary: str | None = None
@@ -111,6 +120,9 @@ def report_of(wire: WireReport, index: int) -> Report:
             )
         case "withdraw" if wire.key:
             return WithdrawReport(run_id=run_id, fence=wire.fence, key=wire.key)
+        case "callback" if wire.callback is not None:
+            wanted = wire.callback
+            return CallbackReport(run_id=run_id, fence=wire.fence, start_no=wanted.start, secret=wanted.secret)
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:

@@ -17,7 +17,7 @@ from ringback.domain.profiles import profile_flaws, unknown_members
 
 NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 RUNTIMES: Mapping[str, tuple[str, ...]] = {
-    "tool": ("command", "function", "script", "mcp"),
+    "tool": ("command", "function", "script", "mcp", "http"),
     "agent": ("agent",),
     "mcp_server": ("mcp",),
 }
@@ -42,6 +42,7 @@ _MEMBERS = frozenset(
 _POLICY: Mapping[str, Rule] = {
     "priority": (int, -1_000_000, 1_000_000),
     "concurrencyLimit": (int, 1, 1_000_000),
+    "lostAttemptsMax": (int, 1, 1_000_000),
     "cancelGraceS": ((int, float), 0, 86_400),
 }
 _RETRY: Mapping[str, Rule] = {

@@ -153,7 +153,10 @@ def lose(run: Run, how: Lose, now: Moment, *, outcome: str = "lost") -> Decision
         error = f"{how.why}; whether the work was done is unknown, and it is not marked as safe to repeat"
         done = finish(free, Status.FAILED, now, failure_kind=FailureKind.LOST, error=error)
     elif free.attempts_done < run.policy.attempts_after_loss_max:
-        done = _retry(free, AttemptReason.LOST, how.draw, now, error=how.why)
+        if outcome == "released":  # its worker gave it back in good order: the next one need not wait
+            done = _back(free, AttemptReason.LOST, None, now, error=how.why)
+        else:
+            done = _retry(free, AttemptReason.LOST, how.draw, now, error=how.why)
     else:
         done = finish(free, Status.FAILED, now, failure_kind=FailureKind.ATTEMPTS_EXHAUSTED, error=how.why)
     return Decision(done.run, (*ended.events, *done.events), ended.ended, done.outbox)

@@ -19,6 +19,8 @@ RingbackError
 ├── CancelRequestedError          the run was stopped before it started
 ├── SessionExpiredError           the worker session is over
 ├── AlreadyAnsweredError          the question is over; shows the answer that counts
+├── CallbackUsedError             a one-time address has had its delivery
+├── InvalidSignatureError         a delivery that should be signed is not
 ├── NotFinishedError              no result yet
 ├── JobCancelledError             there will be no result
 ├── ConflictError                 retry: someone else was faster, nothing was saved
@@ -261,6 +263,24 @@ class AlreadyAnsweredError(RingbackError):
 
     def __str__(self) -> str:
         return f"interaction {self.interaction_id} is {self.status}: it can be answered once, while it is open"
+
+
+class CallbackUsedError(RingbackError):
+    """The one-time address has had its delivery, which was another one; nothing was changed."""
+
+    code = "callback_used"
+
+    def __str__(self) -> str:
+        return "this address takes one delivery and has had it"
+
+
+class InvalidSignatureError(RingbackError):
+    """The delivery bears no valid signature, or an old one; the address is still open."""
+
+    code = "invalid_signature"
+
+    def __str__(self) -> str:
+        return "a valid Standard Webhooks signature, not older than five minutes, is needed"
 
 
 class NotFinishedError(RingbackError):

@@ -12,6 +12,11 @@ from typing import Any
 from ringback.domain.moments import SECOND, Micros, micros
 
 LOST_ATTEMPTS_MAX = 3  # attempts of a run that may be repeated after a loss and names no budget of its own
+# Where a tool's policy says nothing. A lost attempt of an http tool left a job running elsewhere: the next one goes on with it,
+# and a worker that is shut down now and then during a long job costs nothing.
+POLICY_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
+    "http": {"retryOnLost": True, "lostAttemptsMax": 1_000, "cancelGraceS": 30}
+}
 UNSTARTED_ATTEMPTS_MAX = 10  # attempts lost before user code ran: harmless, yet not without end
 
 
@@ -66,6 +71,7 @@ class Policy:
     cancel_grace: Micros = 5 * SECOND
     retry_on_lost: bool = False
     is_idempotent: bool = False
+    lost_attempts_max: int | None = None
 
     @property
     def may_repeat_after_loss(self) -> bool:
@@ -73,6 +79,8 @@ class Policy:
 
     @property
     def attempts_after_loss_max(self) -> int:
+        if self.lost_attempts_max is not None:
+            return max(self.lost_attempts_max, self.retry.attempts_max)
         return self.retry.attempts_max if self.retry.attempts_max > 1 else LOST_ATTEMPTS_MAX
 
 
@@ -99,6 +107,7 @@ def policy_of(snapshot: Mapping[str, Any]) -> Policy:
         cancel_grace=micros(snapshot.get("cancelGraceS", 5)),
         retry_on_lost=snapshot.get("retryOnLost", False),
         is_idempotent=snapshot.get("idempotent", False),
+        lost_attempts_max=snapshot.get("lostAttemptsMax"),
     )
 
 

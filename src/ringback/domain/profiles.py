@@ -67,5 +67,6 @@ _RULES: Mapping[tuple[str, str], tuple[frozenset[str], Rule]] = {
     ("tool", "function"): (_PROCESS, _nothing),
     ("tool", "script"): (_PROCESS | {"source"}, _script),
     ("tool", "mcp"): (frozenset(("pool", "server", "tool", "method")), call_flaws),
+    ("tool", "http"): (frozenset(("pool", "secrets", "defaults", "http")), _nothing),
     ("mcp_server", "mcp"): (frozenset(("pool", "server")), _server),
 }

@@ -10,6 +10,7 @@ import jsonschema_rs
 from ringback.domain.commands import check_template
 from ringback.domain.definitions import definition_flaws, type_of
 from ringback.domain.errors import Flaw, InvalidInputError
+from ringback.domain.http_profile import http_flaws
 from ringback.domain.json_values import escape
 from ringback.summaries import parse_spec
 
@@ -49,6 +50,9 @@ def _schema_flaws(definition: Mapping[str, Any]) -> list[Flaw]:
 
 
 def _template_flaws(definition: Mapping[str, Any]) -> list[Flaw]:
+    if definition["runtime"] == "http":
+        found = http_flaws(definition.get("profile") or {}, definition.get("inputSchema") or {})
+        return [Flaw(f"/profile{flaw.pointer}", flaw.detail) for flaw in found]
     if definition["runtime"] != "command":
         return []
     problems = check_template(definition["profile"], definition.get("inputSchema") or {})

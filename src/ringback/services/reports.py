@@ -82,6 +82,20 @@ class WithdrawReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CallbackReport:
+    """The attempt wants the callback address of the run's job number `start_no`, or to know what came in at it.
+
+    Attributes:
+        secret: the name of the secret that deliveries are signed with.
+    """
+
+    run_id: RunId
+    fence: int
+    start_no: int
+    secret: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleReport:
     """How the attempt ended."""
 
@@ -99,7 +113,7 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport
+Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport | CallbackReport
 
 
 def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:

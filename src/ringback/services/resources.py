@@ -17,8 +17,10 @@ from ringback.domain.admission import lane_of
 from ringback.domain.commands import CommandTemplateError, render
 from ringback.domain.definitions import need_of, revision_digest, type_of
 from ringback.domain.errors import ConflictError, Flaw, InvalidInputError, NotFoundError
+from ringback.domain.http_request import check_arguments
+from ringback.domain.http_template import HttpTemplateError
 from ringback.domain.ids import ProjectId
-from ringback.domain.policy import Policy, policy_of
+from ringback.domain.policy import POLICY_DEFAULTS, Policy, policy_of
 from ringback.ports.clock import Clock
 from ringback.ports.store import Desk, Row, Store
 from ringback.services.audit import Deed, record
@@ -62,6 +64,11 @@ class Resource:
             try:
                 render(self.definition["profile"], arguments)
             except CommandTemplateError as error:
+                raise InvalidInputError(Flaw(pointer + error.pointer, error.rule)) from None
+        elif self.definition["runtime"] == "http":
+            try:
+                check_arguments(self.definition["profile"], arguments)
+            except HttpTemplateError as error:
                 raise InvalidInputError(Flaw(pointer + error.pointer, error.rule)) from None
 
 
@@ -267,7 +274,7 @@ def _keep_revision(desk: Desk, project_id: ProjectId, resource_id: str, change: 
 def _resource_of(row: Row, channel: str | None) -> Resource:
     definition = json.loads(row["definition"])
     pool = definition.get("profile", {}).get("pool", "default")
-    policy = definition.get("policy", {})
+    policy = {**POLICY_DEFAULTS.get(definition["runtime"], {}), **definition.get("policy", {})}
     key = policy.get("concurrencyKey")
     return Resource(
         type=row["resource_type"],

@@ -24,10 +24,19 @@ from ringback.engine.bells import Bells
 from ringback.engine.sweeper import Sweeper
 from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Desk, Store
+from ringback.services.callbacks import Callbacks
 from ringback.services.connections import Attach, Connections
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.interactions import Interactions
-from ringback.services.reports import AskReport, ChildReport, Decided, Report, WithdrawReport, command_of
+from ringback.services.reports import (
+    AskReport,
+    CallbackReport,
+    ChildReport,
+    Decided,
+    Report,
+    WithdrawReport,
+    command_of,
+)
 from ringback.services.resources import Resources
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Parent, Starting
@@ -50,6 +59,7 @@ class Workers:
     starting: Starting
     interactions: Interactions
     resources: Resources
+    callbacks: Callbacks
     connections: Connections
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
@@ -144,7 +154,7 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        others = ChildReport | AskReport | WithdrawReport
+        others = ChildReport | AskReport | WithdrawReport | CallbackReport
         ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, others)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
@@ -158,6 +168,8 @@ class Workers:
                 answers[index] = await self._ask(session, report)
             elif isinstance(report, WithdrawReport):
                 answers[index] = await self._withdraw(session, report)
+            elif isinstance(report, CallbackReport):
+                answers[index] = await self._open_callback(session, report)
         return answers
 
     def _decide_all(
@@ -196,7 +208,7 @@ class Workers:
         told = {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": asked.status}
         return told if asked.response is None else {**told, "response": asked.response}
 
-    async def _check_holder(self, session: Session, report: AskReport | WithdrawReport) -> None:
+    async def _check_holder(self, session: Session, report: AskReport | WithdrawReport | CallbackReport) -> None:
         run = await self.store.reads.run(report.run_id)
         if run is not None:
             _check_holder(run, session, report.fence)
@@ -208,6 +220,15 @@ class Workers:
         except RingbackError as error:
             return {"ok": False, "code": error.code, "detail": str(error)}
         return {"ok": True} if found is None else {"ok": True, "interactionStatus": found.status}
+
+    async def _open_callback(self, session: Session, report: CallbackReport) -> dict[str, Any]:
+        try:
+            await self._check_holder(session, report)
+            opened = await self.callbacks.open(report.run_id, report.fence, report.start_no, report.secret)
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
+        told: dict[str, Any] = {"ok": True, "callbackPath": opened.path}
+        return told if opened.delivery is None else {**told, "delivery": opened.delivery}
 
     async def _start_child(self, session: Session, report: ChildReport) -> dict[str, Any]:
         parent = await self.store.reads.run(report.run_id)

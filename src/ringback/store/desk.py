@@ -43,6 +43,7 @@ PARTS = (
     "capability_tokens",
     "idempotency_keys",
     "run_links",
+    "callbacks",
     "runs",
 )
 

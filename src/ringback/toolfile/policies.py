@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ringback.toolfile.tables import DAY_S, Table
@@ -15,15 +16,18 @@ _KEY_RULE: Final = "a key of 1 to 200 characters"
 ATTEMPTS_MAX: Final = 100
 
 
-def read_policy(table: Table, name: str) -> dict[str, Any]:
-    """The policy of the tool `name`, in its public shape (camelCase, seconds)."""
+def read_policy(table: Table, name: str, defaults: Mapping[str, Any]) -> dict[str, Any]:
+    """The policy of the tool `name`, in its public shape (camelCase, seconds); `defaults` are those of its runtime."""
     return {
+        **defaults,
         "priority": table.whole("priority", 0, low=-1000, high=1000),
         **_concurrency(table, name),
         "retry": _retry(table),
         "timeouts": _timeouts(table),
-        "cancelGraceS": table.seconds("cancel_grace", 5.0, low=0, high=DAY_S),
-        "retryOnLost": table.flag("retry_on_lost"),
+        "cancelGraceS": table.seconds("cancel_grace", defaults.get("cancelGraceS", 5.0), low=0, high=DAY_S),
+        "retryOnLost": table.flag("retry_on_lost")
+        if "retry_on_lost" in table.data
+        else bool(defaults.get("retryOnLost")),
         "idempotent": table.flag("idempotent"),
     }
 

@@ -45,6 +45,20 @@ def read_profile(table: Table, inputs: Inputs, folder: Path) -> dict[str, Any]:
     return profile
 
 
+def read_http_profile(table: Table, inputs: Inputs) -> dict[str, Any]:
+    """The profile of a tool that is no command, without its `http`; what only commands have is refused."""
+    for key in ("command", "shell", "cwd", "env", "env_allow", "limits", "summary"):
+        if key in table.data:
+            table.note(key, "an http tool has none: nothing runs on the worker")
+    profile: dict[str, Any] = {
+        "pool": table.matching("pool", "default", _POOL, "a name of letters, digits, and . _ -, at most 64"),
+        "secrets": table.words("secrets", _VARIABLE, _VARIABLES_RULE),
+    }
+    if inputs.defaults:
+        profile["defaults"] = inputs.defaults
+    return profile
+
+
 def check_command(table: Table, profile: dict[str, Any], inputs: Inputs) -> None:
     """Note every rule that the command template breaks. Only of use if `command` and `input` have the right shape."""
     for problem in check_template(profile, inputs.schema):

@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
+from ringback.domain.policy import POLICY_DEFAULTS
 from ringback.summaries import parse_spec
-from ringback.toolfile import policies, profiles
+from ringback.toolfile import http, policies, profiles
 from ringback.toolfile.inputs import read_inputs
 from ringback.toolfile.tables import Table
 
@@ -21,6 +22,7 @@ KEYS: Final = (
     "summary",
     "mode",
     "requires_idempotency_key",
+    "http",
     *profiles.KEYS,
     *policies.KEYS,
 )
@@ -49,18 +51,23 @@ def read_tool(table: Table, folder: Path) -> dict[str, Any]:
     if not NAME.fullmatch(name):
         table.note("", NAME_RULE)
     inputs = read_inputs(table.inner("input", "a table of inputs"))
-    profile = profiles.read_profile(table, inputs, folder)
+    is_http = "http" in table.data
+    profile = profiles.read_http_profile(table, inputs) if is_http else profiles.read_profile(table, inputs, folder)
+    if is_http and not table.findings.problems[found:]:
+        profile |= http.read_http(table, inputs, profile["secrets"])
     definition = {
         "name": name,
         "description": _description(table, profile),
-        "runtime": "command",
+        "runtime": "http" if is_http else "command",
         "inputSchema": inputs.schema,
         "profile": profile,
-        "policy": policies.read_policy(table, name),
+        "policy": policies.read_policy(table, name, POLICY_DEFAULTS["http"] if is_http else {}),
         "summary": _summary(table),
         "mode": table.choice("mode", MODES),
         "requiresIdempotencyKey": table.flag("requires_idempotency_key"),
     }
+    if is_http:
+        return definition
     is_legible = not any(problem.key in ("command", "") for problem in table.findings.problems[found:])
     if is_legible and not any(".input" in problem.table for problem in table.findings.problems[found:]):
         profiles.check_command(table, profile, inputs)
@@ -86,7 +93,9 @@ def _description(table: Table, profile: dict[str, Any]) -> str:
     text = table.text("description", length_max=_DESCRIPTION_MAX).strip()
     if not text and isinstance(table.data.get("description"), str):
         table.note("description", "empty: it tells a model when to call the tool; leave the key out for a plain one")
-    return text or f"Runs `{_shown(profile['command'])}`."
+    if text or "command" not in profile:
+        return text or f"Calls {str(table.inner('http').data.get('url', ''))[:200]}."
+    return f"Runs `{_shown(profile['command'])}`."
 
 
 def _shown(command: object) -> str:

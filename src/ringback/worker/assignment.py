@@ -18,6 +18,9 @@ Limit = Literal["attempt", "idle", "deadline"]
 StopReason = Literal["cancel", "timeout:attempt", "timeout:idle", "timeout:deadline", "lost", "drain"]
 OutputStream = Literal["stdout", "stderr"]
 
+LIGHT: Final = frozenset({"http"})
+"""Runtimes whose attempts wait for others and cost next to nothing: they give their slot back while they run."""
+LIGHT_MAX: Final = 1_000
 GRACE_DEFAULT_MS: Final = 5_000
 ERROR_MESSAGE_MAX: Final = 4_000
 SUMMARY_MAX: Final = 500
@@ -210,6 +213,14 @@ class Reporter(Protocol):
         """Take back what was asked under `key`; its status then, None where nothing was asked."""
         ...
 
+    async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
+        """The path of a one-time address at the server, and the delivery that came in at it."""
+        ...
+
+    async def news(self) -> None:
+        """Wait until something came in for the attempt."""
+        ...
+
     async def cancel_delivered(self) -> None:
         """The work was told to stop."""
         ...
@@ -224,7 +235,7 @@ class Runtime(Protocol):
 
     @property
     def name(self) -> str:
-        """The word that assignments use for it: `command` or `function`."""
+        """The word that assignments use for it: `command`, `function`, `script` or `http`."""
         ...
 
     async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:

@@ -22,6 +22,7 @@ class Attempt:
         self.reporter = AttemptReporter(self.key, outbox)
         self.stop = Stop()
         self.is_settling = False
+        self.is_light = False
         self._claimed_at = asyncio.get_running_loop().time()
         self._deadline_in_ms = deadline_in_ms
         self._outbox = outbox

@@ -19,6 +19,7 @@ from ringback.worker.assignment import Runtime
 from ringback.worker.life import Life, Signals, StartupError
 from ringback.worker.processes.guardian import Guardian
 from ringback.worker.runtimes.command import CommandRuntime
+from ringback.worker.runtimes.http import HttpRuntime
 from ringback.worker.runtimes.mcp import McpRuntime
 from ringback.worker.runtimes.script import ScriptRuntime
 from ringback.worker.settings import TOKEN_VARIABLES, WorkerSettings, read_settings
@@ -63,6 +64,9 @@ async def _run(settings: WorkerSettings) -> int:
         servers = McpRuntime(guardian, secret_values=secret)
         stack.push_async_callback(servers.aclose)
         runtimes.append(servers)
+        http = HttpRuntime(settings.url, secret_values=(settings.token,))
+        stack.push_async_callback(http.aclose)
+        runtimes.append(http)
         definitions: list[dict[str, Any]] = []
         if settings.app is not None:
             functions, definitions = await _functions(settings, settings.app, guardian)

@@ -41,6 +41,7 @@ class Mask:
 
     def value(self, value: Any) -> Any:
         """JSON with every secret masked in its texts and names."""
+
         if not self.needles:
             return value
         match value:

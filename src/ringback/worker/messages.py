@@ -57,6 +57,8 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     interaction_id: str | None = None
     interaction_status: str | None = None
     response: dict[str, Any] | None = None
+    callback_path: str | None = None
+    delivery: dict[str, Any] | None = None
 
 
 class Attached(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,8 +1,8 @@
 """What a worker says that it can do: the lanes from which it takes work, and its capabilities.
 
-A lane is `POOL/NEED`. Commands need `command`, scripts `script`, calls of MCP servers `mcp`; a function needs
-`function:NAME`, so a worker without that very function never gets its runs (O77). The definitions come from the
-application in a child interpreter; nothing of it is imported.
+A lane is `POOL/NEED`. Commands need `command`, scripts `script`, calls of MCP servers `mcp`, job APIs of others
+`http`; a function needs `function:NAME`, so a worker without that very function never gets its runs (O77). The definitions
+come from the application in a child interpreter; nothing of it is imported.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from typing import Any, Final
 COMMAND_NEED: Final = "command"
 SCRIPT_NEED: Final = "script"
 MCP_NEED: Final = "mcp"
+HTTP_NEED: Final = "http"
 _NATIVE: Final = (
     "input.receive",
     "output.publish",
@@ -26,8 +27,9 @@ _UNSUPPORTED: Final = ("kv.read", "kv.write")
 
 
 def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lanes, sorted: every pool with `command`, `script`, `mcp` and each function."""
-    needs = [COMMAND_NEED, SCRIPT_NEED, MCP_NEED, *(f"function:{definition['name']}" for definition in definitions)]
+    """The lanes, sorted: every pool with `command`, `script`, `mcp`, `http` and each function."""
+    needs = [COMMAND_NEED, SCRIPT_NEED, MCP_NEED, HTTP_NEED]
+    needs += [f"function:{definition['name']}" for definition in definitions]
     return sorted({f"{pool}/{need}" for pool in pools for need in needs})
 
 

@@ -36,6 +36,10 @@ class QuestionRefusedError(ChildRefusedError):
     """The server did not ask the question; `code` says why."""
 
 
+class CallbackRefusedError(ChildRefusedError):
+    """The server opened no address; `code` says why."""
+
+
 class AttemptReporter:
     """The `Reporter` of one attempt."""
 
@@ -130,8 +134,30 @@ class AttemptReporter:
             self.look()
             return result.interaction_status
 
+    async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
+        """The path of the one-time address of the run's job number `start_no`, and what came in at it.
+
+        Raises:
+            CallbackRefusedError: there is none, and why.
+        """
+        backoff = Backoff()
+        wanted = {"start": start_no} if secret is None else {"start": start_no, "secret": secret}
+        while True:
+            result = await self._outbox.post(self._key, report(self._key, "callback", {"callback": wanted}))
+            if result.code in RETRY_CODES:
+                await asyncio.sleep(backoff.wait_s())
+                continue
+            if not result.ok or result.callback_path is None:
+                raise CallbackRefusedError(result.code or "refused", result.detail or "")
+            return result.callback_path, result.delivery
+
+    async def news(self) -> None:
+        """Wait until the server says that something came in for the attempt; it may have been for nothing."""
+        await self._news.wait()
+        self._news.clear()
+
     def look(self) -> None:
-        """There is news of a question."""
+        """A question is over, or a callback came in."""
         self._news.set()
 
     async def cancel_delivered(self) -> None:

@@ -6,7 +6,8 @@ killed without a word; a fault in a runtime costs its own attempt only. What an 
 runtime's business, and what the server says comes in through the `Holder` methods.
 
 A slot is vacated when the runtime has returned (nothing of the attempt is left), while the attempt stays *held* until
-its settle was answered, so that a heartbeat in between doesn't make it look lost.
+its settle was answered, so that a heartbeat in between doesn't make it look lost. An attempt that only waits for others
+(`LIGHT`) gives its slot back as soon as it runs.
 """
 
 import asyncio
@@ -14,7 +15,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ringback.worker.assignment import Assignment, Outcome, Runtime, StopReason
+from ringback.worker.assignment import LIGHT, LIGHT_MAX, Assignment, Outcome, Runtime, StopReason
 from ringback.worker.attempt import Attempt
 from ringback.worker.backoff import Backoff
 from ringback.worker.batching import Outbox
@@ -38,6 +39,7 @@ class Supervisor:
         self._slots = slots
         self._attempts: dict[Key, Attempt] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._light_count = 0
         self._at_rest = asyncio.Event()
         self._at_rest.set()
 
@@ -96,6 +98,9 @@ class Supervisor:
         The time is bounded: the grace, the time to stop, and the time to kill. A second signal cancels this.
         """
         self._slots.close()
+        for attempt in self._attempts.values():
+            if attempt.is_light:  # whoever goes on with it finds it where it is
+                attempt.halt("drain")
         if await self._rest_within(grace_s):
             return
         self._halt_all("drain")
@@ -108,7 +113,7 @@ class Supervisor:
         self._slots.close()
         self._halt_all("lost")
         if not await self._rest_within(KILL_WITHIN_S):
-            _log.error("attempts did not end", extra={"count": self._slots.running})
+            _log.error("attempts did not end", extra={"count": self._slots.running + self._light_count})
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -161,7 +166,7 @@ class Supervisor:
             attempt.end()
         finally:
             if has_slot:
-                self._vacate()
+                self._vacate(attempt)
         try:
             if outcome is not None and not attempt.is_lost:
                 await self._settle(attempt, outcome)
@@ -169,10 +174,20 @@ class Supervisor:
             del self._attempts[attempt.key]
             self._outbox.forget(attempt.key)
 
-    def _vacate(self) -> None:
-        self._slots.vacate()
-        if not self._slots.running:
+    def _vacate(self, attempt: Attempt) -> None:
+        if attempt.is_light:
+            self._light_count -= 1
+        else:
+            self._slots.vacate()
+        if not self._slots.running and not self._light_count:
             self._at_rest.set()
+
+    def _lighten(self, attempt: Attempt) -> None:
+        """Give the slot back if the attempt is one that waits, and not too many do."""
+        if attempt.assignment.runtime in LIGHT and self._light_count < LIGHT_MAX:
+            attempt.is_light = True
+            self._light_count += 1
+            self._slots.vacate()
 
     async def _carry_out(self, attempt: Attempt) -> Outcome | None:
         """How the attempt ended; None when it is not this worker's to settle."""
@@ -187,6 +202,7 @@ class Supervisor:
         if runtime is None:
             message = f"this worker has no runtime {attempt.assignment.runtime!r}"
             return Outcome(kind="failed", error_kind="internal", error_message=message)
+        self._lighten(attempt)
         try:
             outcome = await runtime.run(attempt.assignment, attempt.reporter, attempt.stop)
         except Exception as error:  # noqa: BLE001 - a fault of a runtime costs its own attempt only

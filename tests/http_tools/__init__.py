@@ -1,0 +1,1 @@
+"""Tools that call other people's job APIs."""
