@@ -17,6 +17,7 @@ from ringback.ports.clock import Chance, Clock, Ids
 from ringback.ports.notify import Notify
 from ringback.ports.store import Store
 from ringback.services.access import Access
+from ringback.services.answer_links import AnswerLinks
 from ringback.services.asking import Asking
 from ringback.services.audit import Audit
 from ringback.services.callbacks import Callbacks
@@ -52,6 +53,7 @@ class Options:
     requests_per_s: float = 0.0
     requests_burst: int = 100
     secret_of: Callable[[str], str | None] = lambda _: None
+    public_url: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +84,8 @@ class Core:
     interactions: Interactions
     asking: Asking
     callbacks: Callbacks
+    answer_links: AnswerLinks
+    public_url: str = ""
 
     async def start(self) -> None:
         await self.access.install()
@@ -109,16 +113,7 @@ def assemble(
     bells = Bells(notify)
     claims = Claims(store=store, ids=ids, hands=bells.hands)
     sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
-    engine = Engine(
-        store=store,
-        clock=clock,
-        bells=bells,
-        sweeper=sweeper,
-        timers=Timers(store=store, clock=clock),
-        outbox=Outbox(store=store, notify=notify),
-        retention=Retention(store=store, clock=clock, keep=options.keep),
-        lease=options.lease,
-    )
+    engine = _engine(store, clock, notify, bells, sweeper, options)
     resources = Resources(store=store, clock=clock)
     starting = Starting(store=store, resources=resources, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
@@ -169,4 +164,22 @@ def assemble(
         interactions=interactions,
         asking=Asking(store=store, bells=bells, interactions=interactions, tokens=run_tokens),
         callbacks=callbacks,
+        answer_links=AnswerLinks(
+            store=store, clock=clock, ids=ids, pepper=pepper, access=access, interactions=interactions
+        ),
+        public_url=options.public_url,
+    )
+
+
+def _engine(store: Store, clock: Clock, notify: Notify, bells: Bells, sweeper: Sweeper, options: Options) -> Engine:
+    """The loops that keep the ledger going."""
+    return Engine(
+        store=store,
+        clock=clock,
+        bells=bells,
+        sweeper=sweeper,
+        timers=Timers(store=store, clock=clock),
+        outbox=Outbox(store=store, notify=notify),
+        retention=Retention(store=store, clock=clock, keep=options.keep),
+        lease=options.lease,
     )

@@ -83,6 +83,7 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
             requests_per_s=settings.requests_per_s,
             requests_burst=settings.requests_burst,
             secret_of=secret_value,
+            public_url=settings.public_url,
         )
         core = assemble(
             store=store,

@@ -42,6 +42,7 @@ def test_precedence(tmp_path: Path) -> None:
         ("", {"RINGBACK_PORT": "x"}, "RINGBACK_PORT: "),
         ("", {"RINGBACK_STORE": "mysql://h/d"}, "RINGBACK_STORE: must start with sqlite:// or postgresql://"),
         ("", {"RINGBACK_DISPATCH": "x"}, "RINGBACK_DISPATCH: must be `builtin`"),
+        ("", {"RINGBACK_PUBLIC_URL": "x.org"}, "RINGBACK_PUBLIC_URL: must start with http:// or https://"),
     ],
 )
 def test_a_wrong_setting_is_told_in_one_line(tmp_path: Path, text: str, variables: dict[str, str], said: str) -> None:

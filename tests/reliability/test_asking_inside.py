@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 
 from tests.cli.command import ringback
@@ -120,6 +121,24 @@ def test_exit_codes_and_output_tell_the_answers(installation: Installation) -> N
         "code 0",
     ]
     assert "ringback: rejected by local-owner" in _output(client, job, "stderr")
+
+
+def test_a_script_is_answered_on_the_page_behind_a_link_from_the_command_line(installation: Installation) -> None:
+    client = installation.client()
+    job = client.start(_script(installation, ASK + 'ask --input "Who?" --schema \'' + FORM + "'"))
+    asked = _open(client, job, "Who?")
+    made = ringback(installation.data, "answer", job, "--link", "--for", "Bob", "--expires", "5m")
+    assert made.code == 0, made.err
+    url = made.out.strip()
+    assert url.startswith(f"{installation.url}/answer/rba_")
+    with httpx2.Client(trust_env=False, timeout=WITHIN_S) as phone:
+        assert "Who?" in phone.get(url).text
+        assert phone.post(url, data={"action": "answer", "member.name": "Ada"}).status_code == 303
+        assert client.ended(job, within_s=WITHIN_S)["status"] == "done"
+        assert "Ada" in phone.get(url).text
+    assert _output(client, job) == '{"name": "Ada"}\n'
+    late = ringback(installation.data, "answer", asked["interactionId"], "name=Eve")
+    assert "by local-owner (link for Bob)" in late.err
 
 
 def test_a_script_goes_on_with_other_work_and_comes_back_for_the_answer(installation: Installation) -> None:

@@ -16,6 +16,7 @@ from starlette.routing import Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ringback.api import (
+    answer_links,
     asking,
     async_runs,
     attaching,
@@ -76,6 +77,7 @@ def endpoints() -> list[Endpoint]:
         *callbacks.ENDPOINTS,
         *interactions.ENDPOINTS,
         *asking.ENDPOINTS,
+        *answer_links.ENDPOINTS,
         *tools.ENDPOINTS,
         *inbox.ENDPOINTS,
         *operations.ENDPOINTS,
@@ -130,16 +132,16 @@ class _Front:
         await request_problem(error, request_id)(scope, receive, send)
 
     def note(self, route: str, scope: Scope, status: int, seconds: float, request_id: str) -> None:
-        """Count and, if asked for, log an answer. Neither query nor headers are logged: tokens might stand in them."""
+        """Count and, if asked for, log an answer. Query, headers and tokens in paths are not logged."""
         self.meters.answered(scope["method"] if route != "-" else "-", route, status, seconds)
         if access.isEnabledFor(logging.DEBUG):
-            facts = {"path": _shown_path(scope["path"]), "status": int(status), "ms": round(seconds * 1000, 2)}
+            facts = {"path": _shown_path(route, scope["path"]), "status": int(status), "ms": round(seconds * 1000, 2)}
             access.debug("%s", ascii(scope["method"])[1:-1], extra={**facts, "request_id": request_id})
 
 
-def _shown_path(path: str) -> str:
-    """The path for the log, without the token of a one-time address."""
-    return "/callbacks/***" if path.startswith("/callbacks/") else ascii(path)[1:-1]
+def _shown_path(route: str, path: str) -> str:
+    """The path for the log, without the token of a one-time address or of a link."""
+    return "/callbacks/***" if path.startswith("/callbacks/") else route if "{token}" in route else ascii(path)[1:-1]
 
 
 class _Methods:

@@ -73,7 +73,7 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     if parameters := _parameters(endpoint):
         body["parameters"] = parameters
     if endpoint.takes is not None:
-        body["requestBody"] = {"content": {JSON: {"schema": schemas[endpoint.takes]}}}
+        body["requestBody"] = {"content": _taken(endpoint.takes, schemas)}
     if endpoint.of_attempt:
         body["security"] = [{"attempt": []}]
     elif endpoint.scope is None:
@@ -81,6 +81,12 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     else:
         body["x-scope"] = endpoint.scope
     return body
+
+
+def _taken(kind: Any, schemas: Schemas) -> dict[str, Any]:
+    if isinstance(kind, str):
+        return {kind: {"schema": {"type": "object", "additionalProperties": {"type": "string"}}}}
+    return {JSON: {"schema": schemas[kind]}}
 
 
 def _which(endpoint: Endpoint) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ class Endpoint:
         project_in_path: the placeholder that holds the project's slug; otherwise a header or the token names it.
         is_platform: whether it is about the whole installation, which takes a platform role.
         of_attempt: whether it takes the token of an attempt that is under way, and no other.
-        takes: the type of the request body, if it has one.
+        takes: the type of the request body, if it has one; its media type where it is not JSON.
         gives: by status, the type of the answer, its media type where it is not JSON, or None where it has no body.
         query: query parameters with their descriptions.
         headers: request headers with their descriptions.

@@ -100,6 +100,32 @@ class CapabilityRequest(msgspec.Struct, forbid_unknown_fields=True, rename="came
     expires_in_s: Annotated[int, msgspec.Meta(ge=1, le=30 * 86_400)] = 86_400
 
 
+class AnswerLinkRequest(msgspec.Struct, forbid_unknown_fields=True, rename="camel"):
+    """For whom a link is, as which role it answers (else the caller's own), and how long it is good, in seconds (else a day)."""
+
+    label: str | None = None
+    role: str | None = None
+    expires_in_s: Annotated[int, msgspec.Meta(ge=1, le=30 * 86_400)] = 86_400
+
+
+class AnswerLink(TypedDict, total=False):
+    """A link to a question. `url` is shown once, when it is made."""
+
+    linkId: Required[str]
+    role: Required[str]
+    expiresAt: Required[str]
+    url: str
+    label: str
+    issuedBy: str
+    createdAt: str
+    usedAt: str
+    revokedAt: str
+
+
+class AnswerLinkList(TypedDict):
+    items: list[AnswerLink]
+
+
 class CapabilityToken(TypedDict, total=False):
     tokenId: Required[str]
     expiresAt: Required[str]

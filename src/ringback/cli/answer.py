@@ -15,6 +15,7 @@ from ringback.cli.terminal import plain
 from ringback.client.errors import AlreadyAnsweredError
 from ringback.client.records import Interaction
 from ringback.client.requests import ABSENT
+from ringback.domain.durations import DurationError, parse_duration
 
 OF_QUESTIONS = "int_"
 
@@ -34,11 +35,17 @@ def answer(
     reject: Annotated[bool, typer.Option("--reject", help="No, or refuse to answer.")] = False,
     option: Annotated[str | None, typer.Option(metavar="OPTION", help="The id of the option to choose.")] = None,
     payload: Annotated[str | None, typer.Option(metavar="JSON", help="The answer itself, as JSON.")] = None,
+    link: Annotated[bool, typer.Option("--link", help="Print a link to a page that answers it, once.")] = False,
+    link_for: Annotated[str | None, typer.Option("--for", metavar="NAME", help="Whom the link is for.")] = None,
+    expires: Annotated[str | None, typer.Option(metavar="TIME", help="How long the link is good: 1h (a day).")] = None,
 ) -> None:
     """Answer what a job asks; without an answer, print the question. The first answer counts."""
     if approve and reject:
         raise ArgumentError("--approve and --reject exclude each other")
     asked = _found(session, question)
+    if link or link_for or expires:
+        _link(session, asked, link_for, expires)
+        return
     given = _payload(asked, words or (), payload)
     decision = "approve" if approve else "reject" if reject else None
     if decision or option is not None or given is not ABSENT:
@@ -60,6 +67,18 @@ def _answered(
         if not session.out.json_mode:
             session.out.note(outcome_of(session.client.interaction(asked.interaction_id)))
         raise
+
+
+def _link(session: Session, asked: Interaction, label: str | None, expires: str | None) -> None:
+    try:
+        expires_in_s = None if expires is None else parse_duration(expires) / 1_000_000
+    except DurationError as error:
+        raise ArgumentError(f"--expires: {error}") from None
+    made = session.client.answer_link(asked.interaction_id, label=label, expires_in=expires_in_s)
+    if session.out.json_mode:
+        session.out.document(made.raw)
+    else:
+        session.out.line(made.url)
 
 
 def outcome_of(asked: Interaction) -> str:

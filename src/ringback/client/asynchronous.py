@@ -12,7 +12,7 @@ from ringback.client.access import AsyncAccess
 from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.blocking import NO_SERVER, link_to
 from ringback.client.errors import UnreachableError
-from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.records import AnswerLink, Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
 from ringback.client.scripts import AsyncScripts
 from ringback.settings.connection import find_connection
@@ -153,6 +153,28 @@ class AsyncRingback:
         return await self.driver.run(
             operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
         )
+
+    async def answer_link(
+        self,
+        interaction_id: str,
+        *,
+        label: str | None = None,
+        role: str | None = None,
+        expires_in: float | timedelta | None = None,
+    ) -> AnswerLink:
+        """Make a link to a page where whoever holds it answers the question, once, without an account.
+
+        Args:
+            label: whom it is for; the answer shows it.
+            role: as which it answers; else as yours.
+            expires_in: seconds; else a day.
+
+        Raises:
+            AlreadyAnsweredError: the question is over, and how.
+            ForbiddenError: you may not answer it yourself.
+        """
+        seconds = expires_in.total_seconds() if isinstance(expires_in, timedelta) else expires_in
+        return await self.driver.run(operations.answer_link(self.link, interaction_id, label, role, seconds))
 
     async def withdraw(self, interaction_id: str) -> Interaction:
         """Take a question back: nobody can answer it any more.

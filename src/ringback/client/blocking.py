@@ -11,7 +11,7 @@ from ringback.client import operations, requests, streams
 from ringback.client.access import Access
 from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
-from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
+from ringback.client.records import AnswerLink, Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
 from ringback.client.scripts import Scripts
 from ringback.client.sync import Driver, Wire
@@ -157,6 +157,28 @@ class Ringback:
         return self.driver.run(
             operations.answer(self.link, interaction_id, requests.response(decision, option, payload))
         )
+
+    def answer_link(
+        self,
+        interaction_id: str,
+        *,
+        label: str | None = None,
+        role: str | None = None,
+        expires_in: float | timedelta | None = None,
+    ) -> AnswerLink:
+        """Make a link to a page where whoever holds it answers the question, once, without an account.
+
+        Args:
+            label: whom it is for; the answer shows it.
+            role: as which it answers; else as yours.
+            expires_in: seconds; else a day.
+
+        Raises:
+            AlreadyAnsweredError: the question is over, and how.
+            ForbiddenError: you may not answer it yourself.
+        """
+        seconds = expires_in.total_seconds() if isinstance(expires_in, timedelta) else expires_in
+        return self.driver.run(operations.answer_link(self.link, interaction_id, label, role, seconds))
 
     def withdraw(self, interaction_id: str) -> Interaction:
         """Take a question back: nobody can answer it any more.

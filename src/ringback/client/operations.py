@@ -164,6 +164,15 @@ def withdraw(link: Link, interaction_id: str) -> Steps[records.Interaction]:
     return ask(link, requests.withdraw(link, interaction_id), reading.interaction)
 
 
+def answer_link(
+    link: Link, interaction_id: str, label: str | None, role: str | None, expires_in_s: float | None
+) -> Steps[records.AnswerLink]:
+    """A link that answers a question once."""
+    given = {"label": label, "role": role, "expiresInS": None if expires_in_s is None else round(expires_in_s)}
+    body = {name: value for name, value in given.items() if value is not None}
+    return ask(link, requests.answer_link(link, interaction_id, body), reading.answer_link)
+
+
 def question(link: Link, asked: Mapping[str, Any], request_id: str) -> Steps[records.Interaction]:
     """Ask from inside an attempt: the question as it stands."""
     return ask(link, requests.ask(link, asked, request_id), reading.interaction)

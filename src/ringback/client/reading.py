@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from ringback.client.errors import ProtocolError
-from ringback.client.records import Change, Event, Interaction, JobResult, JobSnapshot, Progress, Tool
+from ringback.client.records import AnswerLink, Change, Event, Interaction, JobResult, JobSnapshot, Progress, Tool
 
 
 def job_snapshot(body: Any) -> JobSnapshot:
@@ -68,6 +68,17 @@ def interaction(body: Any) -> Interaction:
         expires_at=_moment(body, "expiresAt"),
         response=body.get("response"),
         respondents=tuple(body.get("respondents") or ()),
+        raw=body,
+    )
+
+
+def answer_link(body: Any) -> AnswerLink:
+    """Read a link to a question."""
+    return AnswerLink(
+        link_id=_text(body, "linkId"),
+        url=_text(body, "url"),
+        role=_text(body, "role"),
+        expires_at=_moment(body, "expiresAt"),
         raw=body,
     )
 

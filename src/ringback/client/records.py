@@ -141,6 +141,17 @@ class Interaction:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLink:
+    """What answers a question, once, for whoever holds it. The address is a secret, and told once."""
+
+    link_id: str
+    url: str = field(repr=False)
+    role: str
+    expires_at: datetime | None = None
+    raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
 class Tool:
     """A tool that can be started."""
 

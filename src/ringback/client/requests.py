@@ -117,6 +117,11 @@ def withdraw(link: Link, interaction_id: str) -> Request:
     return _post(link, f"/v1/interactions/{_segment(interaction_id)}/withdraw", {}, headers)
 
 
+def answer_link(link: Link, interaction_id: str, body: Mapping[str, Any]) -> Request:
+    """`POST /v1/interactions/{id}/links`."""
+    return _post(link, f"/v1/interactions/{_segment(interaction_id)}/links", body, {})
+
+
 def ask(link: Link, question: Mapping[str, Any], request_id: str) -> Request:
     """`POST /v1/attempt/interactions`, with the token of an attempt; repeated, it stays one question."""
     body = {**question, "requestId": request_id}

@@ -56,10 +56,15 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Respondent:
-    """Who answers a question: a name for the record, and the role in the project that the question belongs to."""
+    """Who answers a question: a name for the record, and the role in the project that the question belongs to.
+
+    Attributes:
+        link_id: the link through which it answers.
+    """
 
     name: str
     role: Role | None
+    link_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,6 +266,10 @@ class Access:
         """The caller as one who answers questions of a project."""
         return Respondent(principal.owner, self.role_in(principal, project_id))
 
+    def role_of(self, user_id: str | None, project_id: ProjectId) -> Role | None:
+        """A user's role in a project now; without a user it is that of the installation's own tokens."""
+        return Role.OWNER if user_id is None else self._roles.get(user_id, {}).get(project_id)
+
     def _scopes_in(self, principal: Principal, project_id: ProjectId | None) -> frozenset[str]:
         role = self.role_in(principal, project_id)
         return _NOTHING if role is None else SCOPES_OF[role]
@@ -316,13 +325,14 @@ class Access:
 def admit_respondent(who: Respondent, respondents: Sequence[str]) -> None:
     """Decide whether `who` may answer a question that is put to `respondents`: those with the least of these roles, or more.
 
+    Nobody answers whose role doesn't answer questions at all.
+
     Raises:
-        NotARespondentError: the role is too low. A role that is none admits owners alone.
+        NotARespondentError: the role is too low. A respondent that is no role stands for owners alone.
     """
-    if not respondents:
-        return
     ranks = {role.value: role.rank for role in Role}
-    needed = min(ranks.get(each, Role.OWNER.rank) for each in respondents)
+    asked = min((ranks.get(each, Role.OWNER.rank) for each in respondents), default=0)
+    needed = max(asked, min(role.rank for role, scopes in SCOPES_OF.items() if "interactions:answer" in scopes))
     if who.role is None or who.role.rank < needed:
         raise NotARespondentError(tuple(Role)[needed], who.role or "")
 

@@ -190,8 +190,11 @@ class Interactions:
             }
             if answer.has_payload:
                 given["payload"] = answer.payload
+            if by.link_id is not None:
+                given["linkId"] = by.link_id
             try:
-                await self._close(found, run, "rejected" if answer.is_rejection else "answered", given)
+                status = "rejected" if answer.is_rejection else "answered"
+                await self._close(found, run, status, given, link_id=by.link_id)
             except ConflictError:
                 continue
             return (await self.get(project_id, interaction_id))[0]
@@ -222,13 +225,23 @@ class Interactions:
                 log.exception("expiry of questions failed")
             await asyncio.sleep(self.look_every / SECOND)
 
-    async def _close(self, found: Interaction, seen: Run, status: str, response: Mapping[str, Any] | None) -> None:
+    async def _close(
+        self,
+        found: Interaction,
+        seen: Run,
+        status: str,
+        response: Mapping[str, Any] | None,
+        *,
+        link_id: str | None = None,
+    ) -> None:
         values: dict[str, Any] = {"interaction_id": found.interaction_id, "status": status}
         values["response"] = None if response is None else json.dumps(response)
 
         def work(desk: Desk) -> Run:
             run = _unmoved(desk, seen)
             desk.write("close_interaction", {**values, "now": desk.now})
+            if link_id is not None:
+                desk.write("use_answer_link", {"link_id": link_id, "now": desk.now})
             return desk.save(decide(run, CloseInteraction(found.interaction_id, status), now=desk.now))
 
         self.bells.answered(await self.store.commit(work, runs=(seen.run_id,)))

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from ringback.settings.connection import URL_SCHEMES
 from ringback.settings.errors import SettingsError, unknown_key
 from ringback.settings.places import default_data_folder
 from ringback.settings.server import ServerSettings
@@ -49,6 +50,7 @@ class Checked(BaseModel):
     retention_days: float = Field(ServerSettings.retention_days, gt=0, le=36_600)
     requests_per_s: float = Field(ServerSettings.requests_per_s, ge=0, le=1_000_000)
     requests_burst: int = Field(ServerSettings.requests_burst, ge=1, le=1_000_000)
+    public_url: str = ServerSettings.public_url
 
     @field_validator("data", "file")
     @classmethod
@@ -61,6 +63,13 @@ class Checked(BaseModel):
         if url and not url.startswith(STORE_SCHEMES):
             raise ValueError("must start with sqlite:// or postgresql://")
         return url
+
+    @field_validator("public_url")
+    @classmethod
+    def _address_is_one(cls, url: str) -> str:
+        if url and not url.startswith(URL_SCHEMES):
+            raise ValueError("must start with http:// or https://")
+        return url.rstrip("/")
 
     @field_validator("dispatch")
     @classmethod

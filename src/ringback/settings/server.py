@@ -23,6 +23,7 @@ class ServerSettings:
         file: the file of tools; None for the one of the working directory, if there is one.
         requests_per_s: what one token may ask for in the long run; 0 sets no limit.
         requests_burst: how many requests of one token may come at once, where there is a limit.
+        public_url: the address at which people reach the server, for links; empty: as whoever makes a link reaches it.
         drain_s: how long an asked-for end may take in all.
     """
 
@@ -44,6 +45,7 @@ class ServerSettings:
     retention_days: float = 30.0
     requests_per_s: float = 0.0
     requests_burst: int = 100
+    public_url: str = ""
 
     # Named as pydantic names them, so that readers need not know which kind of class this is.
     model_fields: ClassVar[Mapping[str, Any]]

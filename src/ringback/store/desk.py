@@ -37,6 +37,7 @@ PARTS = (
     "attempts",
     "run_facts",
     "checkpoints",
+    "answer_links",
     "interactions",
     "asked_keys",
     "inbox",

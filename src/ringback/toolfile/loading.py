@@ -31,6 +31,7 @@ SERVER_KEYS: Final = (
     "no_worker",
     "pool",
     "port",
+    "public_url",
     "requests_burst",
     "requests_per_s",
     "retention_days",
