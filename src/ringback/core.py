@@ -23,6 +23,7 @@ from ringback.services.audit import Audit
 from ringback.services.callbacks import Callbacks
 from ringback.services.capabilities import Capabilities
 from ringback.services.connections import Connections
+from ringback.services.continuations import Continuations
 from ringback.services.directory import Directory
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
@@ -85,6 +86,7 @@ class Core:
     asking: Asking
     callbacks: Callbacks
     answer_links: AnswerLinks
+    continuations: Continuations
     public_url: str = ""
 
     async def start(self) -> None:
@@ -99,6 +101,7 @@ class Core:
         """Take nothing new and let every wait end: the process is going down."""
         self.starting.accepts = False
         self.runs.close()
+        self.continuations.close()
         self.feed.close()
         self.asking.close()
         self.workers.handing_out.close()
@@ -122,6 +125,7 @@ def assemble(
     connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
     callbacks = Callbacks(store=store, clock=clock, ids=ids, bells=bells, pepper=pepper, secret_of=options.secret_of)
+    continuations = Continuations(store=store, bells=bells)
     workers = Workers(
         store=store,
         clock=clock,
@@ -136,6 +140,7 @@ def assemble(
         resources=resources,
         callbacks=callbacks,
         connections=connections,
+        continuations=continuations,
         lease=options.lease,
         beat_every=options.beat_every,
     )
@@ -168,6 +173,7 @@ def assemble(
             store=store, clock=clock, ids=ids, pepper=pepper, access=access, interactions=interactions
         ),
         public_url=options.public_url,
+        continuations=continuations,
     )
 
 

@@ -93,6 +93,7 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "GET /v1/runs/{run_id}/attempts": ("runs:read", "project"),
     "POST /v1/runs/{run_id}/cancel": ("runs:write", "project"),
     "POST /v1/runs/{run_id}/continue": ("runs:write", "project"),
+    "GET /v1/runs/{run_id}/continuations/{number}": ("runs:read", "project"),
     "GET /v1/runs/{run_id}/events": ("runs:read", "project"),
     "GET /v1/runs/{run_id}/interactions": ("runs:read", "project"),
     "GET /v1/runs/{run_id}/links": ("runs:read", "project"),

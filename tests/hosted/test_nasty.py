@@ -123,7 +123,7 @@ async def test_a_server_that_does_not_start(server: dict[str, Any], said: str) -
 async def test_a_stop_ends_the_work_and_says_how(tool: str, is_forced: bool) -> None:
     async with calling() as call:
         pid = int(text_of(await call(nasty(), "pid")))
-        under_way = call.begin(nasty(), tool, grace_ms=1500)
+        under_way = call.begin(nasty(), tool, grace_ms=500)
         await call.recorder.until_started()
         call.stop.request("cancel")
         outcome = await under_way

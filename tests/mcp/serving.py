@@ -23,7 +23,9 @@ WORKER_TOKEN = "rbp_" + "w" * 43
 
 
 @asynccontextmanager
-async def serving(folder: Path, refine: Callable[[Server[Any]], None] | None = None) -> AsyncIterator[Door]:
+async def serving(
+    folder: Path, refine: Callable[[Server[Any]], None] | None = None, *, slots: int = 8
+) -> AsyncIterator[Door]:
     """Ready to work. `/mcp` and, for clients that can't send a token, `/open/mcp`."""
     doors: list[McpDoor] = []
 
@@ -35,7 +37,7 @@ async def serving(folder: Path, refine: Callable[[Server[Any]], None] | None = N
         where = ProjectId("default")
         await door.core.access.remember(WORKER_TOKEN, owner="worker", scopes=WORKER_SCOPES, project_id=where)
         try:
-            async with _worker(door, folder):
+            async with _worker(door, folder, slots):
                 yield door
         finally:
             await doors[0].aclose()
@@ -53,9 +55,9 @@ class _Admitted:
 
 
 @asynccontextmanager
-async def _worker(door: Door, folder: Path) -> AsyncIterator[None]:
+async def _worker(door: Door, folder: Path, slots: int) -> AsyncIterator[None]:
     words = ["ringback.cli.attached", "tests.mcp.functions:app", "--server", str(door.client.base_url).rstrip("/")]
-    words += ["--data", str(folder / "worker"), "--name", "w", "--slots", "8", "--drain-grace", "1"]
+    words += ["--data", str(folder / "worker"), "--name", "w", "--slots", str(slots), "--drain-grace", "1"]
     kept = {name: value for name, value in os.environ.items() if not name.startswith("RINGBACK_")}
     path = os.pathsep.join((str(ROOT), str(ROOT / "src")))
     env = {**kept, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1", "RINGBACK_TOKEN": WORKER_TOKEN}

@@ -22,6 +22,7 @@ from ringback.domain.runs import (
     Cancel,
     CloseInteraction,
     Command,
+    Continue,
     Decision,
     EndedAttempt,
     Lose,
@@ -55,6 +56,7 @@ INTERACTIONS = st.sampled_from([InteractionId(each) for each in ("i1", "i2", "i3
 ANY_TIME = st.one_of(
     st.builds(UpstreamEnded, st.sampled_from(UPSTREAM), st.booleans()),
     st.builds(Ask, INTERACTIONS, st.booleans(), st.just("approval")),
+    st.builds(Continue, st.just({"request": {"method": "ping"}})),
     st.builds(CloseInteraction, INTERACTIONS, st.sampled_from(["answered", "rejected", "expired", "withdrawn"])),
     st.builds(NoteDependent),
     st.builds(Tick),
@@ -264,7 +266,7 @@ class OneRun(RuleBasedStateMachine):
     @rule(command=ANY_TIME)
     def others_spoke(self, command: Command) -> None:
         accepted = self.obey(command)
-        assert accepted or isinstance(command, Ask)
+        assert accepted or isinstance(command, Ask | Continue)
         if isinstance(command, UpstreamEnded):
             assert command.upstream_id not in self.run.waiting_on
 

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 from ringback.worker.assignment import Assignment, OutputStream
@@ -88,6 +88,12 @@ class Recorder:
 
     async def news(self) -> None:
         raise AssertionError("there is no server with news")
+
+    async def requests(self, after: int) -> Sequence[Mapping[str, Any]]:
+        raise AssertionError("a command is no session")
+
+    async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
+        raise AssertionError("a command is no session")
 
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))

@@ -1,7 +1,7 @@
 """A reporter that keeps what it is told, and lets a test wait for the thing itself."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ringback.worker.assignment import OutputStream
@@ -17,7 +17,24 @@ class Recorder:
         self.questions: list[Mapping[str, Any]] = []
         self.withdrawn: list[str] = []
         self.replies: list[tuple[str, Mapping[str, Any] | None]] = []
+        self.put: list[Mapping[str, Any]] = []
         self._changed = asyncio.Event()
+
+    def ask_session(self, method: str, **more: Any) -> int:
+        """Put a request to the session; its number."""
+        number = len(self.put) + 1
+        members = {"number": number, "request": {"method": method, **more}}
+        self.put.append(members)
+        self._changed.set()
+        return number
+
+    async def answer_to(self, number: int) -> Mapping[str, Any]:
+        """The answer of the session to a request."""
+        await self.until(lambda recorder: any(value["number"] == number for (value,) in recorder.of("mcp.response")))
+        found: Mapping[str, Any] = next(
+            value["response"] for (value,) in self.of("mcp.response") if value["number"] == number
+        )
+        return found
 
     async def until(self, is_there: Callable[["Recorder"], bool]) -> None:
         """Wait, a minute at most."""
@@ -88,6 +105,15 @@ class Recorder:
 
     async def news(self) -> None:
         raise AssertionError("there is no server with news")
+
+    async def requests(self, after: int) -> Sequence[Mapping[str, Any]]:
+        while not (found := [each for each in self.put if each["number"] > after]):
+            self._changed.clear()
+            await self._changed.wait()
+        return found
+
+    async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
+        self._note(kind, value)
 
     async def cancel_delivered(self) -> None:
         self._note("cancel_delivered")

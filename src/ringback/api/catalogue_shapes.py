@@ -147,6 +147,7 @@ class ReportResult(TypedDict, total=False):
     childJobId: str
     callbackPath: str
     delivery: dict[str, Any]
+    requests: list[dict[str, Any]]
 
 
 class ReportResults(TypedDict, total=False):

@@ -66,13 +66,6 @@ ENDPOINTS = [
         headers=_KEY,
     ),
     Endpoint(
-        method="POST",
-        path=f"{_AT}/continue",
-        scope="runs:write",
-        handler=runs.go_on,
-        summary="Continue a run",
-    ),
-    Endpoint(
         method="GET",
         path=f"{_AT}/attempts",
         scope="runs:read",

@@ -9,7 +9,7 @@ from ringback.api.call import Call, text_member, whole_number
 from ringback.api.looking import looked_at, unchanged
 from ringback.api.reply import Reply, reply_json
 from ringback.api.run_requests import CancelRequest, RerunRequest, RunRequest, start_request
-from ringback.domain.errors import DependencyError, Flaw, IllegalTransitionError, InvalidInputError
+from ringback.domain.errors import DependencyError, Flaw, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status
 from ringback.services.family import family
@@ -107,12 +107,6 @@ async def rerun(call: Call) -> Reply:
     run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
     started = await call.core.starting.rerun(run, call.principal.owner, idempotency_key=key, request_id=call.request_id)
     return await _accepted(call, started)
-
-
-async def go_on(call: Call) -> Reply:
-    """Continue a conversation or a session; a tool's run has nothing to continue."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
-    raise IllegalTransitionError(run.run_id, run.status, "continue: it runs a tool, which takes no further input")
 
 
 async def attempts(call: Call) -> Reply:

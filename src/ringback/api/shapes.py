@@ -123,6 +123,19 @@ class Attempt(TypedDict, total=False):
     errorSummary: str
 
 
+class Continuation(TypedDict, total=False):
+    """`response` holds a JSON-RPC `result` or `error`; `over` means that the session ended without one."""
+
+    runId: Required[str]
+    number: Required[int]
+    status: Required[Literal["open", "answered", "over"]]
+    request: Required[dict[str, Any]]
+    askedAt: Required[str]
+    askedBy: str
+    answeredAt: str
+    response: dict[str, Any]
+
+
 class Run(TypedDict, total=False):
     runId: Required[str]
     jobId: Required[str]
@@ -132,7 +145,7 @@ class Run(TypedDict, total=False):
     version: Required[int]
     createdAt: Required[str]
     orgId: str
-    resourceType: Literal["tool"]
+    resourceType: Literal["tool", "agent", "mcp_server"]
     resourceId: str
     resourceRevisionId: str
     releaseChannelId: str

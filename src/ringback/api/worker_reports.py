@@ -23,6 +23,7 @@ from ringback.services.reports import (
     ChildReport,
     EventsReport,
     Report,
+    RequestsReport,
     SettleReport,
     StartReport,
     WithdrawReport,
@@ -82,6 +83,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     interaction_id: str | None = None
     key: str = ""
     callback: WireCallback | None = None
+    after: int = 0
     outcome: AttemptOutcome | None = None
     result: Any = msgspec.UNSET
     summary: str | None = None
@@ -123,6 +125,8 @@ def report_of(wire: WireReport, index: int) -> Report:
         case "callback" if wire.callback is not None:
             wanted = wire.callback
             return CallbackReport(run_id=run_id, fence=wire.fence, start_no=wanted.start, secret=wanted.secret)
+        case "requests":
+            return RequestsReport(run_id=run_id, fence=wire.fence, after=wire.after)
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:
@@ -179,6 +183,8 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
                 progress = _progress(event)
             case "checkpoint":
                 checkpoint = _encode(_shallow(event.value, f"{pointer}/{index}/value")).decode()
+            case "mcp.opened" | "mcp.response" | "mcp.notification" if isinstance(event.value, dict):
+                events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
             case "cancel.delivered" | "cancel.acknowledged":
                 flags[event.type] = True
             case _:

@@ -30,6 +30,7 @@ from ringback.domain.runs import (
     Claim,
     CloseInteraction,
     Command,
+    Continue,
     Decision,
     Lose,
     NewEvent,
@@ -92,6 +93,8 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
             return _ask(run, command, now)
         case CloseInteraction():
             return _close_interaction(run, command)
+        case Continue():
+            return _continue(run, command)
         case Tick():
             return _tick(run, now)
         case NoteDependent():
@@ -241,6 +244,12 @@ def _close_interaction(run: Run, close: CloseInteraction) -> Decision:
     closed = replace(run, open_interactions=run.open_interactions - 1, blocking=None if is_blocking else run.blocking)
     kind = "interaction.responded" if close.status in ("answered", "rejected") else "interaction.updated"
     return Decision(closed, (NewEvent(kind, {"interactionId": close.interaction_id, "status": close.status}),))
+
+
+def _continue(run: Run, command: Continue) -> Decision:
+    if run.is_terminal or run.status is Status.CANCELING:
+        raise IllegalTransitionError(run.run_id, run.status, "continue")
+    return Decision(run, (NewEvent("mcp.request", command.body),))
 
 
 def _tick(run: Run, now: Moment) -> Decision:

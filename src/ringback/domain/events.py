@@ -32,6 +32,10 @@ EVENT_TYPES = frozenset(
         "cancel.delivered",
         "cancel.acknowledged",
         "link.created",
+        "mcp.opened",
+        "mcp.request",
+        "mcp.response",
+        "mcp.notification",
     }
 )
 

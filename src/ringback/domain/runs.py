@@ -292,6 +292,13 @@ class CloseInteraction:
 
 
 @dataclass(frozen=True, slots=True)
+class Continue:
+    """A request for the session that the run is; its number is that of its event."""
+
+    body: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Tick:
     """Time has passed: let whatever limit is due fire."""
 
@@ -320,6 +327,7 @@ Command: TypeAlias = (
     | UpstreamEnded
     | Ask
     | CloseInteraction
+    | Continue
     | Tick
     | NoteDependent
     | NoteChild

@@ -23,7 +23,7 @@ def assignment_of(run: Run, facts: RunFacts, *, now: Moment) -> dict[str, Any]:
         "projectId": run.project_id,
         "tool": run.tool,
         "runtime": facts.profile["runtime"],
-        "arguments": facts.input["arguments"],
+        "arguments": facts.input.get("arguments", {}),
         "profile": facts.profile,
         "policy": facts.policy,
         "summary": facts.summary_spec,
@@ -32,6 +32,8 @@ def assignment_of(run: Run, facts: RunFacts, *, now: Moment) -> dict[str, Any]:
         "started": attempt.started_at is not None,
     }
     optional = {
+        "resourceType": None if facts.resource_type == "tool" else facts.resource_type,
+        "input": None if facts.resource_type == "tool" else facts.input,
         "timeoutMs": None if limits.attempt is None else max(1, limits.attempt // MILLISECOND),
         "idleTimeoutMs": None if limits.idle is None else max(1, limits.idle // MILLISECOND),
         "deadlineAt": None if run.deadline_at is None else rfc3339(run.deadline_at),

@@ -96,6 +96,15 @@ class CallbackReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RequestsReport:
+    """The attempt, a hosted session, wants the requests that were put to it behind the number `after`."""
+
+    run_id: RunId
+    fence: int
+    after: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleReport:
     """How the attempt ended."""
 
@@ -113,7 +122,7 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport | CallbackReport
+Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport
 
 
 def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:

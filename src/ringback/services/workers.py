@@ -26,6 +26,7 @@ from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Desk, Store
 from ringback.services.callbacks import Callbacks
 from ringback.services.connections import Attach, Connections
+from ringback.services.continuations import Continuations
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.interactions import Interactions
 from ringback.services.reports import (
@@ -34,6 +35,7 @@ from ringback.services.reports import (
     ChildReport,
     Decided,
     Report,
+    RequestsReport,
     WithdrawReport,
     command_of,
 )
@@ -61,6 +63,7 @@ class Workers:
     resources: Resources
     callbacks: Callbacks
     connections: Connections
+    continuations: Continuations
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
 
@@ -154,7 +157,7 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        others = ChildReport | AskReport | WithdrawReport | CallbackReport
+        others = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport
         ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, others)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
@@ -170,6 +173,8 @@ class Workers:
                 answers[index] = await self._withdraw(session, report)
             elif isinstance(report, CallbackReport):
                 answers[index] = await self._open_callback(session, report)
+            elif isinstance(report, RequestsReport):
+                answers[index] = await self._requests(session, report)
         return answers
 
     def _decide_all(
@@ -229,6 +234,16 @@ class Workers:
             return {"ok": False, "code": error.code, "detail": str(error)}
         told: dict[str, Any] = {"ok": True, "callbackPath": opened.path}
         return told if opened.delivery is None else {**told, "delivery": opened.delivery}
+
+    async def _requests(self, session: Session, report: RequestsReport) -> dict[str, Any]:
+        try:
+            run = await self.store.reads.run(report.run_id)
+            if run is None or run.fence != report.fence or not run.is_held:
+                raise StaleFenceError(report.run_id, report.fence, 0 if run is None else run.fence)
+            _check_holder(run, session, report.fence)
+            return {"ok": True, "requests": await self.continuations.waiting(run, after=report.after)}
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
 
     async def _start_child(self, session: Session, report: ChildReport) -> dict[str, Any]:
         parent = await self.store.reads.run(report.run_id)

@@ -8,7 +8,7 @@ The one order that everybody relies on: `Runtime.run` returns only when nothing 
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, Self
 
@@ -39,6 +39,8 @@ class Assignment:
     fence: int = 0
     project_id: str = ""
     arguments: Mapping[str, Any] = field(default_factory=dict)
+    resource_type: str = "tool"
+    input: Mapping[str, Any] = field(default_factory=dict)
     profile: Mapping[str, Any] = field(default_factory=dict)
     policy: Mapping[str, Any] = field(default_factory=dict)
     summary: str | Mapping[str, Any] = "auto"
@@ -71,6 +73,8 @@ _OPTIONAL: Final = {
     "fence": "fence",
     "project_id": "projectId",
     "arguments": "arguments",
+    "resource_type": "resourceType",
+    "input": "input",
     "profile": "profile",
     "policy": "policy",
     "summary": "summary",
@@ -219,6 +223,14 @@ class Reporter(Protocol):
 
     async def news(self) -> None:
         """Wait until something came in for the attempt."""
+        ...
+
+    async def requests(self, after: int) -> Sequence[Mapping[str, Any]]:
+        """Requests that were put to the session which the attempt is; waits for some, a while at most."""
+        ...
+
+    async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
+        """What happened in the session."""
         ...
 
     async def cancel_delivered(self) -> None:

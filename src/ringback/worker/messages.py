@@ -59,6 +59,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     response: dict[str, Any] | None = None
     callback_path: str | None = None
     delivery: dict[str, Any] | None = None
+    requests: list[dict[str, Any]] = []
 
 
 class Attached(msgspec.Struct, frozen=True, rename="camel"):

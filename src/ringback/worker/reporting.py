@@ -9,7 +9,7 @@ again adds nothing twice. A muted attempt (lost, or thrown away) may go on calli
 import asyncio
 import contextlib
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ringback.worker.assignment import OutputStream
@@ -50,6 +50,8 @@ class AttemptReporter:
         self._offsets: dict[OutputStream, int] = {"stdout": 0, "stderr": 0}
         self._seq = 0
         self._news = asyncio.Event()
+        self._looks = 0
+        self._heard = 0
         self._progress: dict[str, Any] | None = None
         self._timer: asyncio.TimerHandle | None = None
 
@@ -102,7 +104,7 @@ class AttemptReporter:
         backoff = Backoff()
         asked: dict[str, Any] = {"question": question}
         while True:
-            self._news.clear()
+            looks = self._looks
             result = await self._outbox.post(self._key, report(self._key, "ask", asked))
             if result.code in RETRY_CODES:
                 await asyncio.sleep(backoff.wait_s())
@@ -113,6 +115,29 @@ class AttemptReporter:
                 return result.interaction_status, result.response
             if result.interaction_id is not None:
                 asked["interactionId"] = result.interaction_id  # what is withdrawn meanwhile is not asked anew
+            await self._until_news(looks)
+
+    async def requests(self, after: int) -> Sequence[Mapping[str, Any]]:
+        """Requests that were put to the session behind the number `after`; none when there was no news for a while.
+
+        Raises:
+            ChildRefusedError: the attempt may not have them.
+        """
+        looks = self._looks
+        result = await self._outbox.post(self._key, report(self._key, "requests", {"after": after}))
+        if not result.ok and result.code not in RETRY_CODES:
+            raise ChildRefusedError(result.code or "refused", result.detail or "")
+        if not result.requests:
+            await self._until_news(looks)
+        return result.requests
+
+    async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
+        """An event of a session: `mcp.opened`, `mcp.response` or `mcp.notification`."""
+        await self._put({"type": kind, "value": value})
+
+    async def _until_news(self, looks: int) -> None:
+        """Wait until there was one more look than `looks`, a while at most. Several may wait at a time."""
+        if self._looks == looks:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY_S):
                     await self._news.wait()
@@ -153,12 +178,15 @@ class AttemptReporter:
 
     async def news(self) -> None:
         """Wait until the server says that something came in for the attempt; it may have been for nothing."""
-        await self._news.wait()
-        self._news.clear()
+        while self._looks == self._heard:
+            await self._news.wait()
+        self._heard = self._looks
 
     def look(self) -> None:
-        """A question is over, or a callback came in."""
-        self._news.set()
+        """A question is over, a callback or a request came in."""
+        self._looks += 1
+        news, self._news = self._news, asyncio.Event()
+        news.set()
 
     async def cancel_delivered(self) -> None:
         """The work was told to stop."""

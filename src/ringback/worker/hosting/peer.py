@@ -18,6 +18,8 @@ from ringback.worker.hosting.transport import MESSAGE_MAX, Message, Noise, TooLa
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 ASKED_MAX: Final = 32
+NO_LONGER_WANTED: Final = "the server no longer wants to know"
+"""What a `Host` finds in the `CancelledError` of a question that its server took back."""
 _ID: Final = re.compile(rb'"id"\s*:\s*(\d+)')
 
 _log = logging.getLogger("ringback.worker.hosting")
@@ -172,7 +174,7 @@ class Peer:
         if method == "notifications/cancelled":
             task = self._asked.get(params.get("requestId", ""))
             if task is not None:
-                task.cancel()
+                task.cancel(NO_LONGER_WANTED)
         elif self.host is not None:
             await self.host.notified(method, params)
 

@@ -8,7 +8,7 @@ of its own kind, to be answered by asking again.
 
 import asyncio
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from ringback.worker.hosting.definition import ServerDefinition
@@ -57,9 +57,15 @@ class Session:
         return self.peer.transport if isinstance(self.peer.transport, StdioTransport) else None
 
     async def call(
-        self, method: str, params: Mapping[str, Any], *, host: Host, progress_token: str | int | None = None
+        self,
+        method: str,
+        params: Mapping[str, Any],
+        *,
+        host: Host,
+        progress_token: str | int | None = None,
+        numbered: Callable[[int], object] = lambda _: None,
     ) -> dict[str, Any]:
-        """Ask, and answer what the server needs to know for that; its result.
+        """Ask, and answer what the server needs to know for that; its result. `numbered` is told the number of what is sent.
 
         Raises:
             AnswerError: it answered with an error.
@@ -67,7 +73,9 @@ class Session:
         """
         asked = dict(params)
         for _ in range(ROUNDS_MAX):
-            answer = await self.peer.request(method, self.stamped(asked, progress_token))
+            number = self.peer.number()
+            numbered(number)
+            answer = await self.peer.request(method, self.stamped(asked, progress_token), number=number)
             kind = answer.get("resultType", "complete")
             if kind == "complete":
                 return answer

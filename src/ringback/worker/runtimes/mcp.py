@@ -1,4 +1,4 @@
-"""The MCP runtime: tools, resources and prompts of other people's MCP servers, each call an attempt of a run.
+"""The MCP runtime: calls of other people's MCP servers, each an attempt of a run, and whole sessions with them.
 
 The server is started (or reached) with the first call and kept warm for the next ones; see `hosting.pool`. What it is
 told about secrets and what people are asked in its name is decided by its definition.
@@ -17,6 +17,7 @@ from ringback.worker.hosting.pool import Pool
 from ringback.worker.processes.child import GuardianLostError
 from ringback.worker.processes.guardian import Guardian
 from ringback.worker.runtimes.mcp_call import McpCall
+from ringback.worker.runtimes.mcp_session import McpSession
 
 
 class McpRuntime:
@@ -39,12 +40,15 @@ class McpRuntime:
         """
         self._environment = dict(os.environ if environment is None else environment)
         self._secret_values = tuple(secret_values)
+        self._guardian = guardian
         self._pool = Pool(guardian)
 
     async def run(self, assignment: Assignment, reporter: Reporter, stop: Stop) -> Outcome:
         """Carry out one call; when this returns nothing of it goes on, but the server may stay for the next one."""
         try:
             definition = read_definition(assignment.profile, self._environment, self._secret_values)
+            if assignment.resource_type == "mcp_server":
+                return await McpSession(definition, self._guardian, assignment, reporter, stop).carry_out()
             session = await self._pool.take(definition, stop)
         except (MissingSecretError, HostError) as error:
             return Outcome(kind="failed", error_kind="tool_error", error_message=str(error))

@@ -17,14 +17,11 @@ from typing import Any, Final
 import msgspec
 
 from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
-from ringback.worker.capture import CAP_BYTES
-from ringback.worker.hosting import questions
 from ringback.worker.hosting.errors import AnswerError, GoneError, HostError
-from ringback.worker.hosting.output import SessionOutput
 from ringback.worker.hosting.session import Session
 from ringback.worker.jsonable import clean, preview
-from ringback.worker.reporting import ChildRefusedError
 from ringback.worker.runtimes.interpreter import signal_name
+from ringback.worker.runtimes.mcp_host import McpHost
 from ringback.worker.wire import RESULT_MAX
 
 ANSWER_WITHIN_S: Final = 1.0
@@ -40,23 +37,13 @@ _MESSAGE_MAX: Final = 4_000
 _PRIVATE: Final = ("_meta", "resultType", "isError", "ttlMs", "cacheScope")
 
 
-class McpCall:
+class McpCall(McpHost):
     """Carries out one assignment in one session, and is its `Host` meanwhile."""
 
     def __init__(self, session: Session, assignment: Assignment, reporter: Reporter, stop: Stop) -> None:
+        super().__init__(session.definition, assignment, reporter)
         self._session = session
-        self._assignment = assignment
-        self._reporter = reporter
         self._stop = stop
-        self._mask = session.definition.mask
-        limits = assignment.profile.get("limits") or {}
-        cap_bytes = limits.get("outputBytes") or CAP_BYTES
-        self._output = SessionOutput(reporter, self._mask, cap_bytes=cap_bytes)
-        self._loop = asyncio.get_running_loop()
-        self._asking = asyncio.Lock()
-        self._questions = 0
-        self._open_questions = 0
-        self._answered_at = self._loop.time()
         self.is_fit = False
         """Whether the session may serve somebody else."""
         self.has_failed = False
@@ -64,7 +51,8 @@ class McpCall:
 
     async def carry_out(self) -> Outcome:
         """Ask, and follow it to its end."""
-        await self._begin()
+        self._session.begin(self)
+        await self._use(self._session)
         asked = self._loop.create_task(self._ask())
         stopped = self._loop.create_task(self._until_stopped())
         try:
@@ -81,15 +69,6 @@ class McpCall:
             await self._output.finish()
         return outcome
 
-    async def _begin(self) -> None:
-        session, process = self._session, self._session.process
-        session.begin(self)
-        if process is not None:
-            if session.is_new and process.last_words:
-                await self._output.write("stderr", bytes(process.last_words))
-            process.on_talk = self._talk
-        session.is_new = False
-
     async def _ask(self) -> dict[str, Any]:
         profile, arguments = self._assignment.profile, dict(self._assignment.arguments)
         method = str(profile.get("method") or "tools/call")
@@ -100,13 +79,6 @@ class McpCall:
 
     # --- what the server says and asks (`Host`) ---
 
-    async def noise(self, data: bytes) -> None:
-        """See `Host`: whoever looks at the output sees what does not belong on a server's stdout."""
-        await self._output.write("stdout", data + b"\n")
-
-    async def _talk(self, data: bytes) -> None:
-        await self._output.write("stderr", data)
-
     async def notified(self, method: str, params: Mapping[str, Any]) -> None:
         """See `Host`."""
         if method == "notifications/progress" and params.get("progressToken") == self._assignment.attempt_id:
@@ -114,30 +86,7 @@ class McpCall:
             text = self._mask.text(clean(str(message), 200)) if message is not None else None
             await self._reporter.progress(_number(params.get("progress")), _number(params.get("total")), text)
         elif method == "notifications/message":
-            data = params.get("data")
-            text = data if isinstance(data, str) else msgspec.json.encode(data).decode()
-            line = f"[{params.get('level', 'info')}] {text}\n"
-            await self._output.write("stderr", line.encode("utf-8", "replace"))
-
-    async def asked(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
-        """See `Host`: people are asked, one question after the other."""
-        declared = self._session.definition.capabilities
-        if method == "roots/list" and "roots" in declared:
-            return {"roots": [dict(root) for root in self._session.definition.roots]}
-        if method.partition("/")[0] not in declared:
-            raise AnswerError(METHOD_NOT_FOUND, f"{method}: this client did not declare it")
-        async with self._asking:
-            self._questions += 1
-            question = questions.question_of(self._questions, method, self._mask.value(dict(params)))
-            self._open_questions += 1
-            try:
-                status, answer = await self._reporter.ask(question)
-            except ChildRefusedError as error:
-                raise AnswerError(questions.USER_REJECTED, f"the question could not be asked: {error}") from None
-            finally:
-                self._open_questions -= 1
-                self._answered_at = self._loop.time()  # while people think, the work is not idle
-        return questions.result_of(method, params, status, answer)
+            await self._log(params)
 
     # --- stopping ---
 
