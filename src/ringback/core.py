@@ -19,6 +19,7 @@ from ringback.ports.store import Store
 from ringback.services.access import Access
 from ringback.services.answer_links import AnswerLinks
 from ringback.services.asking import Asking
+from ringback.services.attempt_requests import AttemptRequests
 from ringback.services.audit import Audit
 from ringback.services.callbacks import Callbacks
 from ringback.services.capabilities import Capabilities
@@ -38,6 +39,7 @@ from ringback.services.results import Results
 from ringback.services.run_tokens import RunTokens
 from ringback.services.runs import Runs
 from ringback.services.scripts import Scripts
+from ringback.services.spaces import Spaces
 from ringback.services.starting import Starting
 from ringback.services.tokens import Tokens
 from ringback.services.workers import Workers
@@ -82,6 +84,7 @@ class Core:
     queues: Queues
     workers: Workers
     connections: Connections
+    spaces: Spaces
     interactions: Interactions
     asking: Asking
     callbacks: Callbacks
@@ -126,6 +129,15 @@ def assemble(
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
     callbacks = Callbacks(store=store, clock=clock, ids=ids, bells=bells, pepper=pepper, secret_of=options.secret_of)
     continuations = Continuations(store=store, bells=bells)
+    spaces = Spaces(store=store)
+    requests = AttemptRequests(
+        store=store,
+        starting=starting,
+        interactions=interactions,
+        callbacks=callbacks,
+        continuations=continuations,
+        spaces=spaces,
+    )
     workers = Workers(
         store=store,
         clock=clock,
@@ -135,12 +147,9 @@ def assemble(
             store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens
         ),
         sweeper=sweeper,
-        starting=starting,
-        interactions=interactions,
+        requests=requests,
         resources=resources,
-        callbacks=callbacks,
         connections=connections,
-        continuations=continuations,
         lease=options.lease,
         beat_every=options.beat_every,
     )
@@ -166,6 +175,7 @@ def assemble(
         queues=queues,
         workers=workers,
         connections=connections,
+        spaces=spaces,
         interactions=interactions,
         asking=Asking(store=store, bells=bells, interactions=interactions, tokens=run_tokens),
         callbacks=callbacks,

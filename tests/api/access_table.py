@@ -104,6 +104,8 @@ ROUTES: Mapping[str, tuple[str | None, str]] = {
     "GET /v1/runs/{run_id}/tree": ("runs:read", "project"),
     "GET /v1/runtime-connections": ("runs:read", "project"),
     "POST /v1/runtime-connections/{connection_id}/reconnect": ("access:admin", "installation"),
+    "GET /v1/run-spaces": ("runs:read", "project"),
+    "GET /v1/run-spaces/{run_space_id}": ("runs:read", "project"),
     "GET /v1/tokens": ("access:admin", "caller"),
     "POST /v1/tokens": ("access:admin", "caller"),
     "DELETE /v1/tokens/{token_id}": ("access:admin", "caller"),

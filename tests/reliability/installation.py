@@ -23,7 +23,7 @@ from tests.reliability.waiting import until
 
 LEASE_S = 3.0
 ERROR = re.compile(r'"level": ?"(error|critical)"|Traceback')
-PROFILE = ("pool", "limits", "env", "cwd", "secrets", "envAllow")
+PROFILE = ("pool", "limits", "env", "cwd", "secrets", "envAllow", "space")
 OUTER = ("summary", "requiresIdempotencyKey")
 ROOT = Path(__file__).resolve().parent.parent.parent
 FUNCTIONS = "tests.reliability.functions:app"

@@ -126,6 +126,37 @@ class RuntimeConnectionList(TypedDict):
     items: list[RuntimeConnection]
 
 
+class RunSpaceStep(TypedDict):
+    status: Literal["provisioning", "ready", "occupied", "reclaiming", "terminated", "failed"]
+    at: str
+
+
+class RunSpace(TypedDict, total=False):
+    """`runId` says for which run it was made, `currentRunId` that it still serves it."""
+
+    runSpaceId: Required[str]
+    orgId: Required[str]
+    providerType: Required[str]
+    kind: Required[Literal["workspace", "instance", "slot", "invocation", "custom"]]
+    status: Required[Literal["provisioning", "ready", "occupied", "reclaiming", "terminated", "failed"]]
+    sessionId: Required[str]
+    createdAt: Required[str]
+    changedAt: Required[str]
+    runId: str
+    attemptId: str
+    currentRunId: str
+    currentAttemptId: str
+    locator: str
+    reason: str
+    kept: bool
+    history: list[RunSpaceStep]
+
+
+class RunSpaceList(TypedDict, total=False):
+    items: Required[list[RunSpace]]
+    nextCursor: str
+
+
 class StopOrder(TypedDict, total=False):
     runId: Required[str]
     fence: Required[int]

@@ -13,6 +13,7 @@ from ringback.domain.errors import Flaw, InvalidInputError
 from ringback.domain.ids import RunId, run_id_of
 from ringback.domain.json_values import text_flaw
 from ringback.domain.runs import AttemptOutcome, NewEvent
+from ringback.domain.spaces import KINDS, SPACE_ID, STATUSES
 from ringback.domain.states import FailureKind, TimeLimit
 from ringback.services.reports import (
     ERROR_MAX,
@@ -25,11 +26,14 @@ from ringback.services.reports import (
     Report,
     RequestsReport,
     SettleReport,
+    SpaceReport,
     StartReport,
     WithdrawReport,
 )
 
 CHUNK_BYTES_MAX = 256 * 1024
+PROVIDER_MAX = 50
+LOCATOR_MAX = 1_000
 LEVELS_MAX = 200
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
@@ -65,6 +69,18 @@ class WireCallback(msgspec.Struct):
     secret: str | None = None
 
 
+class WireSpace(msgspec.Struct, rename="camel"):
+    """How a run space stands."""
+
+    run_space_id: str
+    status: str
+    provider_type: str = "custom"
+    kind: str = "custom"
+    locator: str | None = None
+    reason: str | None = None
+    kept: bool = False
+
+
 class WireReport(msgspec.Struct, rename="camel"):
     """One report; which members count depends on `kind`."""
 
@@ -84,6 +100,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     key: str = ""
     callback: WireCallback | None = None
     after: int = 0
+    space: WireSpace | None = None
     outcome: AttemptOutcome | None = None
     result: Any = msgspec.UNSET
     summary: str | None = None
@@ -127,10 +144,37 @@ def report_of(wire: WireReport, index: int) -> Report:
             return CallbackReport(run_id=run_id, fence=wire.fence, start_no=wanted.start, secret=wanted.secret)
         case "requests":
             return RequestsReport(run_id=run_id, fence=wire.fence, after=wire.after)
+        case "space" if wire.space is not None:
+            return _space(wire, run_id, wire.space, f"/reports/{index}/space")
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:
             raise InvalidInputError(Flaw(f"/reports/{index}", "not a report that this server knows"))
+
+
+def _space(wire: WireReport, run_id: RunId, space: WireSpace, pointer: str) -> SpaceReport:
+    flaws = []
+    if not SPACE_ID.fullmatch(space.run_space_id):
+        flaws.append(Flaw(f"{pointer}/runSpaceId", "must have 8 to 64 letters, digits, _ or -"))
+    if space.status not in STATUSES:
+        flaws.append(Flaw(f"{pointer}/status", f"must be one of {', '.join(STATUSES)}"))
+    if space.kind not in KINDS:
+        flaws.append(Flaw(f"{pointer}/kind", f"must be one of {', '.join(KINDS)}"))
+    if not 1 <= len(space.provider_type) <= PROVIDER_MAX:
+        flaws.append(Flaw(f"{pointer}/providerType", f"must have 1 to {PROVIDER_MAX} characters"))
+    if flaws:
+        raise InvalidInputError(*flaws)
+    return SpaceReport(
+        run_id=run_id,
+        fence=wire.fence,
+        run_space_id=space.run_space_id,
+        status=space.status,
+        provider_type=one_line(space.provider_type, PROVIDER_MAX),
+        kind=space.kind,
+        locator=None if space.locator is None else one_line(space.locator, LOCATOR_MAX),
+        reason=None if space.reason is None else one_line(space.reason, SUMMARY_MAX),
+        is_kept=space.kept,
+    )
 
 
 def _settle(wire: WireReport, run_id: RunId, outcome: AttemptOutcome, pointer: str) -> SettleReport:

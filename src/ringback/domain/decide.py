@@ -36,6 +36,7 @@ from ringback.domain.runs import (
     NewEvent,
     NoteChild,
     NoteDependent,
+    Occupy,
     Run,
     Settle,
     Start,
@@ -77,6 +78,8 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
             return _claim(run, command, now)
         case Start():
             return _start(run, command, now)
+        case Occupy():
+            return _occupy(run, command)
         case Append():
             return _append(run, command, now)
         case Settle():
@@ -148,10 +151,20 @@ def _start(run: Run, start: Start, now: Moment) -> Decision:
     assert attempt is not None
     if attempt.started_at is not None:
         return Decision(run)  # said twice
-    begun = replace(attempt, started_at=now, provider=start.provider, run_space_id=start.run_space_id)
+    space_id = start.run_space_id or attempt.run_space_id
+    begun = replace(attempt, started_at=now, provider=start.provider, run_space_id=space_id)
     running = arm(replace(run, status=Status.RUNNING, attempt=begun, started_at=run.started_at or now), now)
     body = {"attemptId": attempt.attempt_id, "attemptNo": attempt.attempt_no, "reason": attempt.reason}
     return Decision(running, (NewEvent("attempt.started", body), status_event(run, running)))
+
+
+def _occupy(run: Run, occupy: Occupy) -> Decision:
+    _check_held(run, occupy.fence)
+    attempt = run.attempt
+    assert attempt is not None
+    if attempt.run_space_id == occupy.run_space_id:
+        return Decision(run)  # said twice
+    return Decision(replace(run, attempt=replace(attempt, run_space_id=occupy.run_space_id)))
 
 
 def _append(run: Run, append: Append, now: Moment) -> Decision:

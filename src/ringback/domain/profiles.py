@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from ringback.domain.errors import Flaw
 from ringback.domain.json_values import escape
 from ringback.domain.server_definitions import call_flaws, server_flaws
+from ringback.domain.spaces import space_flaws
 
 POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,63}")
 SOURCE_MAX = 64 * 1024
@@ -48,6 +49,7 @@ def _nothing(_: Profile) -> Iterator[Flaw]:
 def _command(profile: Profile) -> Iterator[Flaw]:
     if not profile.get("command"):
         yield Flaw("/profile/command", "a command tool needs a command")
+    yield from space_flaws(profile)
 
 
 def _script(profile: Profile) -> Iterator[Flaw]:
@@ -63,7 +65,7 @@ def _server(profile: Profile) -> Iterator[Flaw]:
 
 
 _RULES: Mapping[tuple[str, str], tuple[frozenset[str], Rule]] = {
-    ("tool", "command"): (_PROCESS, _command),
+    ("tool", "command"): (_PROCESS | {"space"}, _command),
     ("tool", "function"): (_PROCESS, _nothing),
     ("tool", "script"): (_PROCESS | {"source"}, _script),
     ("tool", "mcp"): (frozenset(("pool", "server", "tool", "method")), call_flaws),

@@ -224,6 +224,14 @@ class Start:
 
 
 @dataclass(frozen=True, slots=True)
+class Occupy:
+    """The attempt has a run space of its own."""
+
+    fence: int
+    run_space_id: str
+
+
+@dataclass(frozen=True, slots=True)
 class Append:
     """Events of a running attempt; `progress` replaces the run's progress.
 
@@ -320,6 +328,7 @@ class NoteChild:
 Command: TypeAlias = (
     Claim
     | Start
+    | Occupy
     | Append
     | Settle
     | Lose

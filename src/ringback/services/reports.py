@@ -105,6 +105,21 @@ class RequestsReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpaceReport:
+    """How a run space lives that was made for the attempt."""
+
+    run_id: RunId
+    fence: int
+    run_space_id: str
+    status: str
+    provider_type: str = "custom"
+    kind: str = "custom"
+    locator: str | None = None
+    reason: str | None = None
+    is_kept: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleReport:
     """How the attempt ended."""
 
@@ -122,7 +137,8 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Report: TypeAlias = Decided | ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport
+Asked: TypeAlias = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport | SpaceReport
+Report: TypeAlias = Decided | Asked
 
 
 def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:

@@ -15,7 +15,7 @@ from typing import Any
 
 from ringback.domain.decide import decide
 from ringback.domain.errors import RingbackError, SessionExpiredError, StaleFenceError
-from ringback.domain.ids import ProjectId, RunId, SessionId, job_id_of
+from ringback.domain.ids import ProjectId, RunId, SessionId
 from ringback.domain.moments import SECOND, Micros, rfc3339
 from ringback.domain.runs import Append, Lose, Run, Settle
 from ringback.domain.sessions import Session, beat, end
@@ -24,24 +24,11 @@ from ringback.engine.bells import Bells
 from ringback.engine.sweeper import Sweeper
 from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Desk, Store
-from ringback.services.callbacks import Callbacks
+from ringback.services.attempt_requests import AttemptRequests, check_holder
 from ringback.services.connections import Attach, Connections
-from ringback.services.continuations import Continuations
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
-from ringback.services.interactions import Interactions
-from ringback.services.reports import (
-    AskReport,
-    CallbackReport,
-    ChildReport,
-    Decided,
-    Report,
-    RequestsReport,
-    WithdrawReport,
-    command_of,
-)
+from ringback.services.reports import Asked, Decided, Report, command_of
 from ringback.services.resources import Resources
-from ringback.services.start_request import StartRequest
-from ringback.services.starting import Parent, Starting
 
 __all__ = ["Attach", "Workers"]
 
@@ -58,12 +45,9 @@ class Workers:
     bells: Bells
     handing_out: HandingOut
     sweeper: Sweeper
-    starting: Starting
-    interactions: Interactions
+    requests: AttemptRequests
     resources: Resources
-    callbacks: Callbacks
     connections: Connections
-    continuations: Continuations
     lease: Micros = 15 * SECOND
     beat_every: Micros = 5 * SECOND
 
@@ -157,24 +141,15 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        others = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport
-        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, others)]
+        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, Asked)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
             refusals = await self.store.commit(lambda desk: self._decide_all(desk, session, ledgered), runs=run_ids)
             for index, error in refusals:
                 answers[index] = {"ok": False, "code": error.code, "detail": str(error)}
         for index, report in enumerate(reports):
-            if isinstance(report, ChildReport):
-                answers[index] = await self._start_child(session, report)
-            elif isinstance(report, AskReport):
-                answers[index] = await self._ask(session, report)
-            elif isinstance(report, WithdrawReport):
-                answers[index] = await self._withdraw(session, report)
-            elif isinstance(report, CallbackReport):
-                answers[index] = await self._open_callback(session, report)
-            elif isinstance(report, RequestsReport):
-                answers[index] = await self._requests(session, report)
+            if isinstance(report, Asked):
+                answers[index] = await self.requests.answer(session, report)
         return answers
 
     def _decide_all(
@@ -185,7 +160,7 @@ class Workers:
             command = command_of(report, draw=self.chance.draw())
             try:
                 run = desk.run(report.run_id)
-                _check_holder(run, session, report.fence)
+                check_holder(run, session, report.fence)
                 desk.save(decide(run, command, now=desk.now))
                 if isinstance(command, Append) and report.checkpoint is not None:
                     values = {"run_id": run.run_id, "value": report.checkpoint, "saved_at": desk.now}
@@ -199,76 +174,3 @@ class Workers:
                     values = {"run_id": report.run_id, "fence": command.fence, "late": late}
                     desk.write("note_late_outcome", values)
         return refusals
-
-    async def _ask(self, session: Session, report: AskReport) -> dict[str, Any]:
-        questions, (run_id, fence) = self.interactions, (report.run_id, report.fence)
-        try:
-            await self._check_holder(session, report)
-            if report.interaction_id is not None:
-                asked = await questions.held(run_id, fence, report.interaction_id)
-            else:
-                asked = await questions.ask(run_id, fence, report.question)
-        except RingbackError as error:
-            return {"ok": False, "code": error.code, "detail": str(error)}
-        told = {"ok": True, "interactionId": asked.interaction_id, "interactionStatus": asked.status}
-        return told if asked.response is None else {**told, "response": asked.response}
-
-    async def _check_holder(self, session: Session, report: AskReport | WithdrawReport | CallbackReport) -> None:
-        run = await self.store.reads.run(report.run_id)
-        if run is not None:
-            _check_holder(run, session, report.fence)
-
-    async def _withdraw(self, session: Session, report: WithdrawReport) -> dict[str, Any]:
-        try:
-            await self._check_holder(session, report)
-            found = await self.interactions.take_back(report.run_id, report.fence, report.key)
-        except RingbackError as error:
-            return {"ok": False, "code": error.code, "detail": str(error)}
-        return {"ok": True} if found is None else {"ok": True, "interactionStatus": found.status}
-
-    async def _open_callback(self, session: Session, report: CallbackReport) -> dict[str, Any]:
-        try:
-            await self._check_holder(session, report)
-            opened = await self.callbacks.open(report.run_id, report.fence, report.start_no, report.secret)
-        except RingbackError as error:
-            return {"ok": False, "code": error.code, "detail": str(error)}
-        told: dict[str, Any] = {"ok": True, "callbackPath": opened.path}
-        return told if opened.delivery is None else {**told, "delivery": opened.delivery}
-
-    async def _requests(self, session: Session, report: RequestsReport) -> dict[str, Any]:
-        try:
-            run = await self.store.reads.run(report.run_id)
-            if run is None or run.fence != report.fence or not run.is_held:
-                raise StaleFenceError(report.run_id, report.fence, 0 if run is None else run.fence)
-            _check_holder(run, session, report.fence)
-            return {"ok": True, "requests": await self.continuations.waiting(run, after=report.after)}
-        except RingbackError as error:
-            return {"ok": False, "code": error.code, "detail": str(error)}
-
-    async def _start_child(self, session: Session, report: ChildReport) -> dict[str, Any]:
-        parent = await self.store.reads.run(report.run_id)
-        try:
-            if parent is None:
-                raise StaleFenceError(report.run_id, report.fence, 0)
-            _check_holder(parent, session, report.fence)
-            request = StartRequest(
-                tool=report.tool,
-                arguments=report.arguments,
-                idempotency_key=f"child:{parent.run_id}:{report.request_id}",
-                thread_id=parent.thread_id,
-                source="run",
-            )
-            link = Parent(run_id=parent.run_id, fence=report.fence, relation=report.relation)
-            owner = f"run:{parent.run_id}"
-            started = await self.starting.start(
-                parent.project_id, owner, request, request_id=report.request_id, parent=link
-            )
-        except RingbackError as error:
-            return {"ok": False, "code": error.code, "detail": str(error)}
-        return {"ok": True, "childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
-
-
-def _check_holder(run: Run, session: Session, fence: int) -> None:
-    """Raises StaleFenceError: another session holds the run; knowing its fence is not enough."""
-    if run.attempt is not None and run.attempt.session_id != session.session_id:
-        raise StaleFenceError(run.run_id, fence, run.fence)

@@ -18,7 +18,7 @@ from ringback.domain.ids import RunId, SessionId
 from ringback.domain.moments import Moment
 from ringback.domain.notices import is_answered, notice_of
 from ringback.domain.records import replace
-from ringback.domain.runs import Decision, Run, RunFacts
+from ringback.domain.runs import AttemptOutcome, Decision, Run, RunFacts
 from ringback.domain.sessions import Session
 from ringback.domain.states import Status
 from ringback.ports.store import Change, Link
@@ -40,6 +40,7 @@ PARTS = (
     "answer_links",
     "interactions",
     "asked_keys",
+    "run_spaces",
     "inbox",
     "capability_tokens",
     "idempotency_keys",
@@ -132,6 +133,9 @@ class WorkDesk:
         self._change(self._runs, run_id, held)
         if decision.ended is not None:
             writes.append(("insert_attempt", values_of_attempt(run_id, decision.ended)))
+            if decision.ended.outcome is AttemptOutcome.LOST and decision.ended.attempt.run_space_id is not None:
+                space = {"run_space_id": decision.ended.attempt.run_space_id, "reason": decision.ended.error}
+                writes.append(("take_back_run_space", {**space, "now": self.now}))
         for topic in decision.outbox:
             writes.append(("insert_outbox", {"topic": topic, "run_id": run_id, "created_at": self.now}))
         if run.notify is not None:

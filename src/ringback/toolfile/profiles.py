@@ -9,9 +9,10 @@ from typing import Any, Final
 
 from ringback.domain.commands import check_template
 from ringback.toolfile.inputs import Inputs
+from ringback.toolfile.spaces import read_space
 from ringback.toolfile.tables import Table
 
-KEYS: Final = ("pool", "command", "shell", "cwd", "env", "env_allow", "secrets", "limits")
+KEYS: Final = ("pool", "command", "shell", "cwd", "env", "env_allow", "secrets", "limits", "space")
 # What a command needs to run at all; everything else of the worker's environment stays away from it.
 ENV_ALLOWED: Final = ("PATH", "HOME", "USER", "LOGNAME", "LANG", "LC_ALL", "TZ", "TMPDIR")
 OUTPUT_BYTES: Final = 16 * 1024 * 1024
@@ -38,6 +39,8 @@ def read_profile(table: Table, inputs: Inputs, folder: Path) -> dict[str, Any]:
         "secrets": secrets,
         "limits": _limits(table.inner("limits")),
     }
+    if (space := read_space(table)) is not None:
+        profile["space"] = space
     if inputs.defaults:
         profile["defaults"] = inputs.defaults
     if inputs.allow_options:

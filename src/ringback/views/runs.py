@@ -8,6 +8,7 @@ from typing import Any
 from ringback.domain.ids import job_id_of
 from ringback.domain.moments import rfc3339
 from ringback.domain.runs import Attempt, EndedAttempt, Run, RunFacts
+from ringback.domain.spaces import shared_space_of
 from ringback.domain.states import Status
 from ringback.ports.store import Link
 from ringback.services.family import Branch
@@ -170,7 +171,7 @@ def _attempt(attempt: Attempt, agreed: Mapping[str, Sequence[Mapping[str, Any]]]
         "fence": attempt.fence,
         "reason": attempt.reason.value,
         "provider": attempt.provider,
-        "runSpaceId": attempt.run_space_id,
+        "runSpaceId": attempt.run_space_id or shared_space_of(attempt.session_id),
         "sessionId": attempt.session_id,
         "runtimeConnectionId": attempt.connection_id,
         "connectionEpoch": attempt.epoch,

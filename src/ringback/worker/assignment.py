@@ -53,6 +53,8 @@ class Assignment:
     deadline_at: str | None = None
     traceparent: str | None = None
     run_token: str = field(default="", repr=False)
+    prefix: tuple[str, ...] = ()
+    """What stands before a command, so that it runs in a space; never from the server."""
 
     @classmethod
     def from_wire(cls, body: Mapping[str, Any]) -> Self:

@@ -67,13 +67,17 @@ class Life:
     """One worker between two runtimes' worlds: the server's on one side, the attempts' on the other."""
 
     def __init__(
-        self, settings: WorkerSettings, runtimes: Sequence[Runtime], definitions: Sequence[Mapping[str, Any]]
+        self,
+        settings: WorkerSettings,
+        runtimes: Sequence[Runtime],
+        definitions: Sequence[Mapping[str, Any]],
+        outbox: Outbox,
     ) -> None:
-        """`definitions` are the function tools that the worker brings."""
+        """`definitions` are the function tools that the worker brings, and `outbox` holds what it has to tell."""
         for name, pool in unserved(settings.pools, definitions).items():
             _log.warning("a function's runs go to a pool that is not served here", extra={"tool": name, "pool": pool})
         self._settings = settings
-        self._outbox = Outbox()
+        self._outbox = outbox
         self._slots = Slots(settings.slots)
         by_name = {runtime.name: runtime for runtime in runtimes}
         self._supervisor = Supervisor(runtimes=by_name, outbox=self._outbox, slots=self._slots)

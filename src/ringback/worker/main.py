@@ -4,6 +4,7 @@
 What happens in between is in `ringback.worker.life`.
 """
 
+import asyncio
 import os
 import sys
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ import uvloop
 from ringback.settings.errors import SettingsError
 from ringback.worker import logs
 from ringback.worker.assignment import Runtime
+from ringback.worker.batching import Outbox
 from ringback.worker.life import Life, Signals, StartupError
 from ringback.worker.processes.guardian import Guardian
 from ringback.worker.runtimes.command import CommandRuntime
@@ -23,6 +25,9 @@ from ringback.worker.runtimes.http import HttpRuntime
 from ringback.worker.runtimes.mcp import McpRuntime
 from ringback.worker.runtimes.script import ScriptRuntime
 from ringback.worker.settings import TOKEN_VARIABLES, WorkerSettings, read_settings
+from ringback.worker.spaces.records import Records
+from ringback.worker.spaces.runtime import SpacedRuntime, take_down_abandoned
+from ringback.worker.spaces.telling import Telling
 
 
 def main(argv: Sequence[str]) -> NoReturn:
@@ -57,9 +62,10 @@ async def _run(settings: WorkerSettings) -> int:
         guardian = Guardian(worker_mark=settings.mark)
         await guardian.start()
         stack.push_async_callback(guardian.aclose)
-        signals = Signals()
+        signals, outbox = Signals(), Outbox()
         secret, url = (settings.token,), settings.url
-        runtimes: list[Runtime] = [CommandRuntime(guardian, secret_values=secret, url=url)]
+        commands = CommandRuntime(guardian, secret_values=secret, url=url)
+        runtimes: list[Runtime] = [await _spaced(commands, settings, outbox, stack)]
         runtimes.append(ScriptRuntime(guardian, secret_values=secret, url=url))
         servers = McpRuntime(guardian, secret_values=secret)
         stack.push_async_callback(servers.aclose)
@@ -72,7 +78,22 @@ async def _run(settings: WorkerSettings) -> int:
             functions, definitions = await _functions(settings, settings.app, guardian)
             stack.push_async_callback(functions.aclose)
             runtimes.append(functions)
-        return await Life(settings, runtimes, definitions).run(signals)
+        return await Life(settings, runtimes, definitions, outbox).run(signals)
+
+
+async def _spaced(inner: Runtime, settings: WorkerSettings, outbox: Outbox, stack: AsyncExitStack) -> Runtime:
+    """The runtime with spaces; what dead workers left of theirs is taken down beside the work."""
+    records, telling = Records(settings.data_dir), Telling(outbox)
+    stack.callback(records.close)
+    stack.push_async_callback(telling.aclose)
+    found = asyncio.get_running_loop().create_task(take_down_abandoned(records, telling))
+    stack.push_async_callback(_ended, found)
+    return SpacedRuntime(inner, records, telling)
+
+
+async def _ended(task: "asyncio.Task[int]") -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 async def _functions(settings: WorkerSettings, app: str, guardian: Guardian) -> tuple[Runtime, list[dict[str, Any]]]:

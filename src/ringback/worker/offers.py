@@ -5,6 +5,7 @@ A lane is `POOL/NEED`. Commands need `command`, scripts `script`, calls of MCP s
 come from the application in a child interpreter; nothing of it is imported.
 """
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
@@ -24,6 +25,7 @@ _NATIVE: Final = (
     "interaction.request",
 )
 _UNSUPPORTED: Final = ("kv.read", "kv.write")
+_SPACES: Final[Mapping[str, tuple[str, ...]]] = {"worktree": ("git",), "container": ("docker", "podman")}
 
 
 def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -43,4 +45,15 @@ def unserved(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> 
 def capabilities() -> list[dict[str, str]]:
     """The capability descriptors of this worker."""
     native = [{"surface": "core", "name": name, "supportLevel": "native"} for name in _NATIVE]
-    return native + [{"surface": "core", "name": name, "supportLevel": "unsupported"} for name in _UNSUPPORTED]
+    lacking = [{"surface": "core", "name": name, "supportLevel": "unsupported"} for name in _UNSUPPORTED]
+    return [*native, *lacking, _space("directory", is_there=True), *_spaces()]
+
+
+def _spaces() -> list[dict[str, str]]:
+    """Spaces that take a program of the machine; whether it works is seen when it is used."""
+    return [_space(name, is_there=any(map(shutil.which, programs))) for name, programs in _SPACES.items()]
+
+
+def _space(name: str, *, is_there: bool) -> dict[str, str]:
+    level = "native" if is_there else "unsupported"
+    return {"surface": "platform", "name": f"space.{name}", "supportLevel": level}

@@ -69,7 +69,7 @@ class CommandRuntime:
         try:
             secrets = secrets_of(assignment, self._environment)
             mask = Mask([*hidden, *secrets.values()])
-            argv = render(assignment.profile, assignment.arguments)
+            argv = (*assignment.prefix, *render(assignment.profile, assignment.arguments))
         except MissingSecretError as error:
             return Outcome(kind="failed", error_kind="tool_error", error_message=str(error))
         except CommandTemplateError as error:

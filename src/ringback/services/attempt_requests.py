@@ -1,0 +1,114 @@
+"""What an attempt asks of the server through its runtime: children, questions, callbacks, spaces; each a unit of work by itself.
+
+Knowing a run's fence is not enough: the session that sends the request must hold the run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, assert_never
+
+from ringback.domain.errors import RingbackError, StaleFenceError
+from ringback.domain.ids import job_id_of
+from ringback.domain.runs import Run
+from ringback.domain.sessions import Session
+from ringback.ports.store import Store
+from ringback.services.callbacks import Callbacks
+from ringback.services.continuations import Continuations
+from ringback.services.interactions import Interactions
+from ringback.services.reports import (
+    Asked,
+    AskReport,
+    CallbackReport,
+    ChildReport,
+    RequestsReport,
+    SpaceReport,
+    WithdrawReport,
+)
+from ringback.services.spaces import Spaces
+from ringback.services.start_request import StartRequest
+from ringback.services.starting import Parent, Starting
+
+
+@dataclass(slots=True, kw_only=True)
+class AttemptRequests:
+    """Answers the requests of attempts."""
+
+    store: Store
+    starting: Starting
+    interactions: Interactions
+    callbacks: Callbacks
+    continuations: Continuations
+    spaces: Spaces
+
+    async def answer(self, session: Session, report: Asked) -> dict[str, Any]:
+        """`{"ok": true, …}` with what was asked for, or why not."""
+        try:
+            return {"ok": True, **await self._answer(session, report)}
+        except RingbackError as error:
+            return {"ok": False, "code": error.code, "detail": str(error)}
+
+    async def _answer(self, session: Session, report: Asked) -> dict[str, Any]:
+        if isinstance(report, SpaceReport):  # its own rule: a space may outlive its attempt
+            return await self.spaces.report(session, report)
+        run = await self.store.reads.run(report.run_id)
+        if run is None:
+            raise StaleFenceError(report.run_id, report.fence, 0)
+        check_holder(run, session, report.fence)
+        match report:
+            case ChildReport():
+                return await self._start_child(run, report)
+            case AskReport():
+                return await self._ask(report)
+            case WithdrawReport():
+                return await self._withdraw(report)
+            case CallbackReport():
+                return await self._open_callback(report)
+            case RequestsReport():
+                return await self._requests(run, report)
+            case _:
+                assert_never(report)
+
+    async def _ask(self, report: AskReport) -> dict[str, Any]:
+        questions, (run_id, fence) = self.interactions, (report.run_id, report.fence)
+        if report.interaction_id is not None:
+            asked = await questions.held(run_id, fence, report.interaction_id)
+        else:
+            asked = await questions.ask(run_id, fence, report.question)
+        told = {"interactionId": asked.interaction_id, "interactionStatus": asked.status}
+        return told if asked.response is None else {**told, "response": asked.response}
+
+    async def _withdraw(self, report: WithdrawReport) -> dict[str, Any]:
+        found = await self.interactions.take_back(report.run_id, report.fence, report.key)
+        return {} if found is None else {"interactionStatus": found.status}
+
+    async def _open_callback(self, report: CallbackReport) -> dict[str, Any]:
+        opened = await self.callbacks.open(report.run_id, report.fence, report.start_no, report.secret)
+        told: dict[str, Any] = {"callbackPath": opened.path}
+        return told if opened.delivery is None else {**told, "delivery": opened.delivery}
+
+    async def _requests(self, run: Run, report: RequestsReport) -> dict[str, Any]:
+        if run.fence != report.fence or not run.is_held:
+            raise StaleFenceError(report.run_id, report.fence, run.fence)
+        return {"requests": await self.continuations.waiting(run, after=report.after)}
+
+    async def _start_child(self, parent: Run, report: ChildReport) -> dict[str, Any]:
+        request = StartRequest(
+            tool=report.tool,
+            arguments=report.arguments,
+            idempotency_key=f"child:{parent.run_id}:{report.request_id}",
+            thread_id=parent.thread_id,
+            source="run",
+        )
+        link = Parent(run_id=parent.run_id, fence=report.fence, relation=report.relation)
+        owner = f"run:{parent.run_id}"
+        started = await self.starting.start(
+            parent.project_id, owner, request, request_id=report.request_id, parent=link
+        )
+        return {"childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
+
+
+def check_holder(run: Run, session: Session, fence: int) -> None:
+    """Raises StaleFenceError: another session holds the run."""
+    if run.attempt is not None and run.attempt.session_id != session.session_id:
+        raise StaleFenceError(run.run_id, fence, run.fence)

@@ -1,0 +1,3 @@
+-- Retention: a run goes whole.
+DELETE FROM run_spaces
+WHERE run_id = :run_id
