@@ -125,34 +125,20 @@ def assemble(
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
-    connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
     callbacks = Callbacks(store=store, clock=clock, ids=ids, bells=bells, pepper=pepper, secret_of=options.secret_of)
     continuations = Continuations(store=store, bells=bells)
-    spaces = Spaces(store=store)
     requests = AttemptRequests(
         store=store,
         starting=starting,
         interactions=interactions,
         callbacks=callbacks,
         continuations=continuations,
-        spaces=spaces,
+        spaces=Spaces(store=store),
     )
-    workers = Workers(
-        store=store,
-        clock=clock,
-        chance=chance,
-        bells=bells,
-        handing_out=HandingOut(
-            store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens
-        ),
-        sweeper=sweeper,
-        requests=requests,
-        resources=resources,
-        connections=connections,
-        lease=options.lease,
-        beat_every=options.beat_every,
-    )
+    handing_out = HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens)
+    connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
+    workers = _workers(chance, connections, handing_out, requests, resources, options)
     return Core(
         store=store,
         clock=clock,
@@ -175,7 +161,7 @@ def assemble(
         queues=queues,
         workers=workers,
         connections=connections,
-        spaces=spaces,
+        spaces=requests.spaces,
         interactions=interactions,
         asking=Asking(store=store, bells=bells, interactions=interactions, tokens=run_tokens),
         callbacks=callbacks,
@@ -184,6 +170,30 @@ def assemble(
         ),
         public_url=options.public_url,
         continuations=continuations,
+    )
+
+
+def _workers(
+    chance: Chance,
+    connections: Connections,
+    handing_out: HandingOut,
+    requests: AttemptRequests,
+    resources: Resources,
+    options: Options,
+) -> Workers:
+    """What serves the sessions of workers."""
+    return Workers(
+        store=connections.store,
+        clock=connections.clock,
+        chance=chance,
+        bells=connections.bells,
+        sweeper=connections.sweeper,
+        handing_out=handing_out,
+        requests=requests,
+        resources=resources,
+        connections=connections,
+        lease=options.lease,
+        beat_every=options.beat_every,
     )
 
 
