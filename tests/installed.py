@@ -14,9 +14,10 @@ from ringback.domain.ids import ProjectId, RunId
 from ringback.domain.runs import AttemptOutcome, Run
 from ringback.domain.sessions import Session
 from ringback.domain.states import FailureKind
+from ringback.services.births import Parent
 from ringback.services.reports import EventsReport, SettleReport, StartReport
 from ringback.services.start_request import StartRequest
-from ringback.services.starting import Parent, Started
+from ringback.services.starting import Started
 from ringback.services.workers import Attach
 from ringback.store.clock import UuidIds
 from ringback.store.local_notify import LocalNotify
@@ -63,7 +64,7 @@ class Installed:
     names: itertools.count[int] = field(default_factory=lambda: itertools.count(1))
 
     async def apply(self, *definitions: Mapping[str, Any]) -> None:
-        await self.core.resources.apply(PROJECT, definitions, actor="tests")
+        await self.core.catalogue.resources.apply(PROJECT, definitions, actor="tests")
 
     async def start(self, tool: str = "echo", *, parent: Parent | None = None, **request: Any) -> Run:
         return (await self.started(tool, parent=parent, **request)).run

@@ -23,6 +23,7 @@ from ringback.services.attempt_requests import AttemptRequests
 from ringback.services.audit import Audit
 from ringback.services.callbacks import Callbacks
 from ringback.services.capabilities import Capabilities
+from ringback.services.catalogue import Catalogue, catalogue
 from ringback.services.connections import Connections
 from ringback.services.continuations import Continuations
 from ringback.services.directory import Directory
@@ -71,7 +72,7 @@ class Core:
     directory: Directory
     tokens: Tokens
     audit: Audit
-    resources: Resources
+    catalogue: Catalogue
     starting: Starting
     scripts: Scripts
     published: Published
@@ -120,8 +121,9 @@ def assemble(
     claims = Claims(store=store, ids=ids, hands=bells.hands)
     sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
     engine = _engine(store, clock, notify, bells, sweeper, options)
-    resources = Resources(store=store, clock=clock)
-    starting = Starting(store=store, resources=resources, ids=ids, claims=claims)
+    parts = catalogue(store, clock, ids)
+    resources, grants = parts.resources, parts.grants
+    starting = Starting(store=store, callables=parts.callables, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
@@ -148,12 +150,12 @@ def assemble(
         directory=Directory(store=store, ids=ids, access=access),
         tokens=Tokens(store=store, clock=clock, ids=ids, access=access),
         audit=Audit(store=store),
-        resources=resources,
+        catalogue=parts,
         starting=starting,
         scripts=Scripts(store=store, resources=resources, starting=starting),
         published=Published(store=store, resources=resources),
         capabilities=Capabilities(store=store, clock=clock, ids=ids, pepper=pepper),
-        runs=Runs(store=store, bells=bells, queues=queues, keep=options.keep),
+        runs=Runs(store=store, bells=bells, grants=grants, queues=queues, keep=options.keep),
         results=Results(store=store),
         outputs=Outputs(store=store),
         feed=Feed(store=store, notify=notify),

@@ -253,4 +253,4 @@ async def _populate(core: Core, tools: Sequence[Mapping[str, Any]]) -> None:
     await core.access.remember(OTHER_TOKEN, owner="other", scopes=SCOPES, project_id=ProjectId("other"))
     await core.access.remember(BOUND_TOKEN, owner="bound", scopes=SCOPES, project_id=ProjectId("default"))
     for project_id in ("default", "other"):
-        await core.resources.apply(ProjectId(project_id), tools, actor="tester")
+        await core.catalogue.resources.apply(ProjectId(project_id), tools, actor="tester")

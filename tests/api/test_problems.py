@@ -101,7 +101,7 @@ async def test_a_member_that_is_wrong_is_named_by_its_pointer(door: Door) -> Non
         ("/v1/runs", {"tool": "echo", "input": {"mode": "agent", "messages": []}}, "/input/mode"),
         ("/v1/runs", {"tool": "echo", "input": {"mode": "mcp_server", "clientInfo": {}}}, "/input/mode"),
         ("/v1/runs", {"tool": "echo", "input": {"mode": "nix"}}, "/input/mode"),
-        ("/v1/runs", {"resourceType": "agent", "resourceId": "a"}, "/resourceType"),
+        ("/v1/runs", {"resourceType": "agent", "resourceId": "a"}, "/input/mode"),
         ("/v1/runs", {"tool": "echo", "resourceId": "echo"}, "/resourceId"),
         ("/v1/runs", {"tool": "echo", "dependsOn": [1]}, "/dependsOn/0"),
         ("/v1/runs", {"tool": "echo", "dependsOn": ["nix"]}, "/dependsOn/0"),

@@ -30,7 +30,13 @@ def _example(kind: type[errors.RingbackError]) -> errors.RingbackError:
         return kind(errors.Flaw("/a", "b"))
     if kind.__init__ is Exception.__init__:
         return kind()
-    values: dict[str, Any] = {"int": 7, "str": "x", "Mapping[str, Any] | None": None, "tuple[int, ...]": (1,)}
+    values: dict[str, Any] = {
+        "int": 7,
+        "str": "x",
+        "Mapping[str, Any] | None": None,
+        "tuple[int, ...]": (1,),
+        "str | None": None,
+    }
     parameters = list(inspect.signature(kind).parameters.values())
     return kind(*(values[parameter.annotation] for parameter in parameters))
 

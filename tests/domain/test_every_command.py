@@ -6,6 +6,7 @@ from typing import Any, get_args
 
 import pytest
 
+from ringback.domain.budget import Budget
 from ringback.domain.decide import decide
 from ringback.domain.errors import IllegalTransitionError, StaleFenceError
 from ringback.domain.events import EVENT_TYPES
@@ -22,6 +23,7 @@ from ringback.domain.runs import (
     NewEvent,
     NoteChild,
     NoteDependent,
+    NoteDescendant,
     Occupy,
     Start,
     Tick,
@@ -75,6 +77,8 @@ TABLE: list[tuple[str, Command, int, str]] = [
     ("tick, a limit due", Tick(), LATE,
      "failed     failed     failed     failed     failed     same       same       same"),
     ("note dependent", NoteDependent(), SOON,
+     "noted      noted      noted      noted      noted      noted      noted      noted"),
+    ("note descendant", NoteDescendant(1, Budget()), SOON,
      "noted      noted      noted      noted      noted      noted      noted      noted"),
     ("note child", NoteChild(1, run_id(9), "tool_subrun"), SOON,
      "stale      noted      noted      stale      noted      stale      stale      stale"),

@@ -11,7 +11,7 @@ from ringback.domain.ids import InteractionId
 from ringback.domain.runs import Ask, AttemptOutcome
 from ringback.domain.states import FailureKind, Status
 from ringback.engine.apply import apply
-from ringback.services.starting import Parent
+from ringback.services.births import Parent
 from ringback.store.connection import Connection
 from tests.installed import PROJECT, Installed
 

@@ -27,11 +27,13 @@ from ringback.domain.runs import (
     UpstreamEnded,
 )
 from ringback.domain.states import TERMINAL, FailureKind, Status
+from ringback.engine.outbox import FOLLOWS_CANCEL
 from tests.builders import NOON, claim, policy, queued, settle
 from tests.properties.laws import check_run, check_step
 
 RUNS_MAX = 8
 REFUSED = (StaleFenceError, CancelRequestedError, IllegalTransitionError)
+RELATIONS = st.sampled_from(["tool_subrun", "delegation", "mcp_session", "handoff", "follow_up"])
 ANY = st.integers(0, 10**6)  # an index, modulo however many there are
 ENDS = st.sampled_from([AttemptOutcome.SUCCEEDED, AttemptOutcome.SUCCEEDED, AttemptOutcome.FAILED])
 
@@ -42,7 +44,7 @@ class Member:
 
     run: Run
     depends_on: tuple[RunId, ...] = ()
-    children: list[RunId] = field(default_factory=list)
+    children: dict[RunId, str] = field(default_factory=dict)  # with the type of the link
 
 
 class ManyRuns(RuleBasedStateMachine):
@@ -53,6 +55,7 @@ class ManyRuns(RuleBasedStateMachine):
         self.world: dict[RunId, Member] = {}
         self.outbox: list[tuple[str, RunId]] = []
         self.claims = 0
+        self.asked: set[RunId] = set()  # whom somebody stopped by name
 
     # --- as a store and its engine would do it ---
 
@@ -93,8 +96,9 @@ class ManyRuns(RuleBasedStateMachine):
             for other in [each for each, waiting in self.world.items() if payer in waiting.depends_on]:
                 self.obey(other, news)
         elif topic == "children":
-            for child in member.children:
-                self.obey(child, Cancel(by=f"run:{payer}"))
+            for child, relation in member.children.items():
+                if relation in FOLLOWS_CANCEL:
+                    self.obey(child, Cancel(by=f"run:{payer}"))
 
     # --- what happens ---
 
@@ -138,28 +142,29 @@ class ManyRuns(RuleBasedStateMachine):
             assert self.obey(run.run_id, Lose(run.fence, "its lease expired", 0.0))
 
     @precondition(lambda self: len(self.world) < RUNS_MAX)
-    @rule(which=ANY)
-    def had_a_child(self, which: int) -> None:
+    @rule(which=ANY, relation=RELATIONS)
+    def had_a_child(self, which: int, relation: str) -> None:
         run = self.held(which)
         if run is not None:
-            self.give_child(run)
+            self.give_child(run, relation)
 
-    def give_child(self, run: Run) -> None:
+    def give_child(self, run: Run, relation: str) -> None:
         child = self.add((), runs_always=False)
-        self.world[run.run_id].children.append(child)
-        assert self.obey(run.run_id, NoteChild(run.fence, child, "tool_subrun"))
+        self.world[run.run_id].children[child] = relation
+        assert self.obey(run.run_id, NoteChild(run.fence, child, relation))
 
-    @rule(which=ANY, is_running=st.booleans(), is_crossed=st.booleans())
-    def stopped(self, which: int, is_running: bool, is_crossed: bool) -> None:
+    @rule(which=ANY, is_running=st.booleans(), is_crossed=st.booleans(), relation=RELATIONS)
+    def stopped(self, which: int, is_running: bool, is_crossed: bool, relation: str) -> None:
         """A run is stopped; before its attempt hears of it, it may start another child."""
         if is_running and self.held(which) is None:
             self.claimed(which, is_started=True)
         held = self.held(which)
         targets = list(self.world)
         target = held.run_id if is_running and held is not None else targets[which % len(targets)]
+        self.asked.add(target)
         assert self.obey(target, Cancel(by="u1"))
         if is_crossed and self.world[target].run.is_held and len(self.world) < RUNS_MAX:
-            self.give_child(self.world[target].run)
+            self.give_child(self.world[target].run, relation)
 
     @rule(which=ANY, is_over=st.sampled_from([True, True, False]))
     def paid(self, which: int, is_over: bool) -> None:
@@ -202,6 +207,7 @@ class ManyRuns(RuleBasedStateMachine):
                 break
             self.pay(*self.outbox.pop())
         assert not self.outbox
+        self.check_stopped_by_kinship()
         for member in self.world.values():
             self.check_informed(member)
 
@@ -219,8 +225,20 @@ class ManyRuns(RuleBasedStateMachine):
             assert run.error is not None
             assert any(each in run.error for each in spoilers), "the error names who spoiled it"
         if run.cancellation is not None:
-            for child in member.children:
+            for child in self.followers(member):
                 assert self.world[child].run.is_terminal or self.world[child].run.cancellation is not None
+
+    def followers(self, member: Member) -> list[RunId]:
+        return [child for child, relation in member.children.items() if relation in FOLLOWS_CANCEL]
+
+    def check_stopped_by_kinship(self) -> None:
+        """A tree is stopped as the types of its links say: whoever was stopped was asked for, or follows such a run."""
+        reached, front = set(self.asked), list(self.asked)
+        while front:
+            below = [child for child in self.followers(self.world[front.pop()]) if child not in reached]
+            reached.update(below)
+            front += below
+        assert {each for each, member in self.world.items() if member.run.cancellation is not None} <= reached
 
 
 TestManyRuns = ManyRuns.TestCase

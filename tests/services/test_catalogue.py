@@ -25,9 +25,9 @@ from tests.installed import ECHO, PROJECT, Installed, tool
 async def test_applying_says_what_it_changes_and_does_it_once(here: Installed) -> None:
     news = [tool("fresh"), dict(ECHO), tool(description="Another text.")]
 
-    dry = await here.core.resources.apply(PROJECT, [news[0], news[2]], actor="me", is_dry_run=True)
-    wet = await here.core.resources.apply(PROJECT, [news[0], news[2]], actor="me")
-    again = await here.core.resources.apply(PROJECT, [news[0], news[2]], actor="me")
+    dry = await here.core.catalogue.resources.apply(PROJECT, [news[0], news[2]], actor="me", is_dry_run=True)
+    wet = await here.core.catalogue.resources.apply(PROJECT, [news[0], news[2]], actor="me")
+    again = await here.core.catalogue.resources.apply(PROJECT, [news[0], news[2]], actor="me")
 
     assert [change.change for change in dry] == [change.change for change in wet] == ["added", "changed"]
     assert [change.change for change in again] == ["unchanged", "unchanged"]
@@ -60,18 +60,18 @@ async def test_applying_says_what_it_changes_and_does_it_once(here: Installed) -
 )
 async def test_a_wrong_definition_is_refused_whole(here: Installed, definition: dict[str, Any], pointer: str) -> None:
     with pytest.raises(InvalidInputError) as refused:
-        await here.core.resources.apply(PROJECT, [tool("fresh"), definition], actor="me")
+        await here.core.catalogue.resources.apply(PROJECT, [tool("fresh"), definition], actor="me")
 
     assert any(flaw.pointer.startswith(f"/definitions/1{pointer}") for flaw in refused.value.flaws), refused.value
     with pytest.raises(NotFoundError):
-        await here.core.resources.resolve(PROJECT, "fresh")
+        await here.core.catalogue.resources.resolve(PROJECT, "fresh")
 
 
 async def test_a_name_given_twice_and_too_many_are_refused(here: Installed) -> None:
     with pytest.raises(InvalidInputError, match="named twice"):
-        await here.core.resources.apply(PROJECT, [tool("a"), tool("a")], actor="me")
+        await here.core.catalogue.resources.apply(PROJECT, [tool("a"), tool("a")], actor="me")
     with pytest.raises(InvalidInputError, match="at most 1000"):
-        await here.core.resources.apply(PROJECT, [tool(f"t{n}") for n in range(1001)], actor="me")
+        await here.core.catalogue.resources.apply(PROJECT, [tool(f"t{n}") for n in range(1001)], actor="me")
 
 
 async def test_a_token_opens_what_its_scopes_allow(here: Installed) -> None:

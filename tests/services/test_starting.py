@@ -19,7 +19,7 @@ from ringback.domain.ids import job_id_of
 from ringback.domain.moments import SECOND, rfc3339
 from ringback.domain.runs import AttemptOutcome
 from ringback.domain.states import Status
-from ringback.services.starting import Parent
+from ringback.services.births import Parent
 from tests.builders import NOON, run_id
 from tests.installed import PROJECT, Installed, tool
 

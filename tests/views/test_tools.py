@@ -43,7 +43,12 @@ def test_a_difference_names_each_place(before: dict[str, Any], after: dict[str, 
 
 
 def test_new_and_unchanged_tools_have_no_difference() -> None:
-    assert changed(None, {"a": 1}, "added") == {"name": "t", "change": "added", "revisionId": "r2"}
+    assert changed(None, {"a": 1}, "added") == {
+        "resourceType": "tool",
+        "name": "t",
+        "change": "added",
+        "revisionId": "r2",
+    }
     assert "diff" not in changed({"a": 1}, {"a": 1}, "unchanged")
 
 

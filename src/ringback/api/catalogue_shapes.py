@@ -29,6 +29,7 @@ class ToolList(TypedDict):
 class ToolChange(TypedDict, total=False):
     """`diff` names each place that differs by its JSON pointer."""
 
+    resourceType: Required[Literal["tool", "agent", "mcp_server"]]
     name: Required[str]
     change: Required[Literal["added", "changed", "unchanged"]]
     revisionId: Required[str]

@@ -25,7 +25,7 @@ class AnswerRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 async def listed(call: Call) -> Reply:
     """The questions of a run, oldest first; with `status=open` those that wait for an answer."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "interactions")
     wanted = call.listed("status")
     if unknown := sorted(set(wanted) - STATUSES):
         raise InvalidInputError(Flaw("/status", f"{unknown[0][:40]!r} is none of {', '.join(sorted(STATUSES))}"))

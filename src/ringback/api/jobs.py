@@ -18,8 +18,10 @@ from ringback.api.shapes import Job, JobAccepted, JobList, JobResult
 from ringback.domain.errors import Flaw, IdempotencyKeyError, InvalidInputError, NotFoundError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status, job_word
+from ringback.services.runs import Details
 from ringback.services.start_request import StartRequest
 from ringback.views.jobs import accepted, job, job_in_full, job_result
+from ringback.views.sharing import shared_job
 
 REASON_MAX = 500
 FRONTS = frozenset(("mcp", "cli"))
@@ -119,7 +121,12 @@ async def show(call: Call) -> Reply:
     details = await call.core.runs.describe(run)
     if is_true(call.query().get("mine")) and details.facts.created_by != call.principal.owner:
         raise NotFoundError("run", call.path["job_id"])
-    return reply_json(job_in_full(details), headers=headers)
+    return reply_json(await _in_full(call, details), headers=headers)
+
+
+async def _in_full(call: Call, details: Details) -> dict[str, Any]:
+    """The job as the caller's project may see it."""
+    return shared_job(job_in_full(details), await call.core.runs.aspects(call.project.project_id, details.run))
 
 
 async def listed(call: Call) -> Reply:
@@ -158,12 +165,12 @@ async def stop(call: Call) -> Reply:
     run = await runs.cancel(call.project.project_id, call.path["job_id"], by=call.principal.owner, reason=reason)
     status = HTTPStatus.OK if run.is_terminal else HTTPStatus.ACCEPTED
     headers = {} if run.is_terminal else {"retry-after": "1"}
-    return reply_json(job_in_full(await runs.describe(run)), status, headers)
+    return reply_json(await _in_full(call, await runs.describe(run)), status, headers)
 
 
 async def result(call: Call) -> Reply:
     """A part of the result; on the first of several, also how it ended."""
-    run = await call.core.runs.get(call.project.project_id, call.path["job_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["job_id"], "output")
     page = await result_page(call, run, "max_bytes")
     body = job_result(page)
     if (end := await end_of_long(call, page)) is not None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from ringback.api.call import Call, wait_of
 from ringback.domain.runs import Run
+from ringback.services.grants import STATUS
 from ringback.views.moments import poll_after_s
 
 
 async def looked_at(call: Call, name: str) -> tuple[Run, dict[str, str]]:
     """The run, after the wait that the caller prefers, and headers about it."""
     runs = call.core.runs
-    run = await runs.get(call.project.project_id, name)
+    run = await runs.get(call.project.project_id, name, STATUS)
     headers: dict[str, str] = {}
     if (wait_s := wait_of(call.header("prefer"))) is not None:
         run = await runs.wait(run, within_s=wait_s)

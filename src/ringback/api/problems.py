@@ -34,6 +34,8 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.InvalidSignatureError: HTTPStatus.FORBIDDEN,
     errors.NotFinishedError: HTTPStatus.CONFLICT,
     errors.JobCancelledError: HTTPStatus.CONFLICT,
+    errors.ChannelMovedError: HTTPStatus.CONFLICT,
+    errors.BudgetExceededError: HTTPStatus.CONFLICT,
     errors.ConflictError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.StoreUnavailableError: HTTPStatus.SERVICE_UNAVAILABLE,
     errors.StorageFullError: HTTPStatus.INSUFFICIENT_STORAGE,

@@ -28,7 +28,7 @@ HELLO = b"retry: 1000\n\n"
 
 async def of_run(call: Call) -> Reply:
     """Events behind `after` or `Last-Event-ID`, as a page or as a stream."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "events")
     after, types = _position(call, run), _types(call)
     if wants_stream(call):
         await call.core.runs.events(run, after=after, limit=1)  # refuses a position that the run does not have

@@ -27,7 +27,7 @@ LINE_BYTES_MAX = 1 << 20
 
 async def result(call: Call) -> Reply:
     """A part of the result; on the first of several, also how it ended."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "output")
     page = await result_page(call, run, "maxBytes")
     body = run_result(page)
     if (end := await end_of_long(call, page)) is not None:
@@ -58,7 +58,7 @@ async def end_of_long(call: Call, page: ResultPage) -> dict[str, object] | None:
 
 async def output(call: Call) -> Reply:
     """What was written so far: raw bytes, of which a range may be asked for, or with `text=1` what a person would read."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "output")
     query = call.query()
     stream = query.get("stream", "both")
     if stream not in (*STREAMS, "both"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ringback.api import runs
 from ringback.api.routes import Endpoint
 from ringback.api.run_requests import CancelRequest, RerunRequest, RunRequest
-from ringback.api.shapes import AttemptList, Replay, Run, RunLinkList, RunList, RunTree
+from ringback.api.shapes import AttemptList, Replay, Run, RunGraph, RunLinkList, RunList, RunTree
 
 _AT = "/v1/runs/{run_id}"
 _KEY = {"Idempotency-Key": "1 to 255 visible characters: the same key and body give the same run again."}
@@ -88,6 +88,14 @@ ENDPOINTS = [
         handler=runs.tree,
         summary="A run and its descendants",
         gives={200: RunTree},
+    ),
+    Endpoint(
+        method="GET",
+        path=f"{_AT}/graph",
+        scope="runs:read",
+        handler=runs.graph,
+        summary="A run and all that it is linked with",
+        gives={200: RunGraph},
     ),
     Endpoint(
         method="GET",

@@ -12,9 +12,11 @@ from ringback.api.run_requests import CancelRequest, RerunRequest, RunRequest, s
 from ringback.domain.errors import DependencyError, Flaw, InvalidInputError
 from ringback.domain.idempotency import one_key, unquote
 from ringback.domain.states import ACTIVE, Status
-from ringback.services.family import family
+from ringback.services.family import family, surroundings
+from ringback.services.runs import Details
 from ringback.services.starting import Started
-from ringback.views.runs import attempts_of, created, link, run_in_full, run_in_list, tree as tree_of
+from ringback.views.runs import attempts_of, created, graph as graph_of, link, run_in_full, run_in_list, tree as tree_of
+from ringback.views.sharing import shared_run
 
 REASON_MAX = 500
 
@@ -40,7 +42,9 @@ async def _accepted(call: Call, started: Started) -> Reply:
     headers = {"location": f"/v1/runs/{run.run_id}", "retry-after": "1"}
     if started.is_replay:
         headers["idempotency-replayed"] = "true"
-    return reply_json(created(run, facts, org_id=call.project.org_id), HTTPStatus.ACCEPTED, headers)
+    body = created(run, facts, org_id=call.core.access.project(run.project_id).org_id)
+    aspects = await call.core.runs.aspects(call.project.project_id, run)
+    return reply_json(shared_run(body, aspects), HTTPStatus.ACCEPTED, headers)
 
 
 def _in_camel(error: InvalidInputError) -> InvalidInputError:
@@ -84,8 +88,15 @@ async def show(call: Call) -> Reply:
     if unchanged(call, headers):
         return Reply(HTTPStatus.NOT_MODIFIED, headers=headers)
     details = await call.core.runs.describe(run)
-    ended, _ = await call.core.runs.attempts(run)
-    return reply_json(run_in_full(details, ended, org_id=call.project.org_id), headers=headers)
+    return reply_json(await _in_full(call, details), headers=headers)
+
+
+async def _in_full(call: Call, details: Details) -> dict[str, Any]:
+    """The run as the caller's project may see it."""
+    ended, _ = await call.core.runs.attempts(details.run)
+    org_id = call.core.access.project(details.run.project_id).org_id
+    body = run_in_full(details, ended, org_id=org_id)
+    return shared_run(body, await call.core.runs.aspects(call.project.project_id, details.run))
 
 
 async def cancel(call: Call) -> Reply:
@@ -94,8 +105,7 @@ async def cancel(call: Call) -> Reply:
     runs = call.core.runs
     reason = text_member(asked.reason, "/reason", REASON_MAX)
     run = await runs.cancel(call.project.project_id, call.path["run_id"], by=call.principal.owner, reason=reason)
-    ended, _ = await runs.attempts(run)
-    body = run_in_full(await runs.describe(run), ended, org_id=call.project.org_id)
+    body = await _in_full(call, await runs.describe(run))
     return reply_json(body, HTTPStatus.OK if run.is_terminal else HTTPStatus.ACCEPTED, {"etag": f'"{run.version}"'})
 
 
@@ -111,7 +121,7 @@ async def rerun(call: Call) -> Reply:
 
 async def attempts(call: Call) -> Reply:
     """Attempts, oldest first."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "attempts")
     ended, current = await call.core.runs.attempts(run)
     known = [*(each.attempt for each in ended), *([current] if current is not None else ())]
     capabilities = await call.core.connections.sets(each.capability_set for each in known)
@@ -120,14 +130,20 @@ async def attempts(call: Call) -> Reply:
 
 async def links(call: Call) -> Reply:
     """Edges from and to other runs."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "links")
     return reply_json({"items": [link(each) for each in await call.core.runs.links(run)]})
 
 
 async def tree(call: Call) -> Reply:
     """The run with its descendants."""
-    run = await call.core.runs.get(call.project.project_id, call.path["run_id"])
-    return reply_json(tree_of(await family(call.core.store, run)))
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "links")
+    return reply_json(tree_of(await family(call.core.runs, call.project.project_id, run)))
+
+
+async def graph(call: Call) -> Reply:
+    """The run and all that it is linked with, in every direction: what it came from, waits for, goes on from, does again."""
+    run = await call.core.runs.get(call.project.project_id, call.path["run_id"], "links")
+    return reply_json(graph_of(await surroundings(call.core.runs, call.project.project_id, run)))
 
 
 async def replay(call: Call) -> Reply:

@@ -210,6 +210,22 @@ class RunLinkList(TypedDict):
     items: list[RunLink]
 
 
+class RunNode(TypedDict):
+    runId: str
+    jobId: str
+    status: RunStatus
+    tool: str
+    createdAt: str
+
+
+class RunGraph(TypedDict, total=False):
+    """`truncated` when there are more runs than are shown."""
+
+    nodes: Required[list[RunNode]]
+    edges: Required[list[RunLink]]
+    truncated: bool
+
+
 class RunTree(TypedDict, total=False):
     run: Required[Run]
     children: Required[list[RunTree]]

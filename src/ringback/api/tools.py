@@ -24,19 +24,19 @@ class Definitions(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
 
 async def listed(call: Call) -> Reply:
     """Tools of the project by name."""
-    released = await call.core.resources.released(call.project.project_id)
+    released = await call.core.catalogue.resources.released(call.project.project_id)
     return reply_json({"items": [tool(released[name]) for name in sorted(released)]})
 
 
 async def show(call: Call) -> Reply:
     """One tool."""
-    return reply_json(tool(await call.core.resources.resolve(call.project.project_id, call.path["name"])))
+    return reply_json(tool(await call.core.catalogue.resources.resolve(call.project.project_id, call.path["name"])))
 
 
 async def apply(call: Call) -> Reply:
     """Release each definition on the stable channel, or none if one is wrong. Applying the same again changes nothing."""
     asked = await call.read(Definitions, DEFINITIONS_BYTES_MAX)
-    changes = await call.core.resources.apply(
+    changes = await call.core.catalogue.resources.apply(
         call.project.project_id, asked.definitions, actor=call.principal.owner, is_dry_run=asked.dry_run
     )
     return reply_json({"changes": [change(each) for each in changes], "dryRun": asked.dry_run})

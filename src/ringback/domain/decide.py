@@ -36,6 +36,7 @@ from ringback.domain.runs import (
     NewEvent,
     NoteChild,
     NoteDependent,
+    NoteDescendant,
     Occupy,
     Run,
     Settle,
@@ -102,6 +103,10 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
             return _tick(run, now)
         case NoteDependent():
             return Decision(replace(run, dependents=run.dependents + 1))
+        case NoteDescendant():
+            return Decision(
+                replace(run, descendants=command.budget.grown(run.run_id, run.descendants, command.generations))
+            )
         case NoteChild():
             _check_held(run, command.fence)
             return _note_child(run, command)

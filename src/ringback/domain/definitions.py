@@ -52,6 +52,7 @@ _RETRY: Mapping[str, Rule] = {
     "factor": ((int, float), 1, 100),
     "jitterS": ((int, float), 0, 31_536_000),
 }
+_BUDGET: Mapping[str, Rule] = {"runs": (int, 0, 1_000_000), "depth": (int, 0, 64)}
 _YEARS_S = 10 * 365 * 86_400
 _TIMEOUTS: Mapping[str, Rule] = dict.fromkeys(
     ("attemptS", "queueS", "idleS", "totalS"), ((int, float), 0.001, _YEARS_S)
@@ -98,7 +99,7 @@ def policy_flaws(policy: Any) -> Iterator[Flaw]:
     if not isinstance(policy, Mapping):
         yield Flaw("/policy", "must be an object")
         return
-    known = {*_POLICY, "concurrencyKey", "retry", "timeouts", "retryOnLost", "idempotent"}
+    known = {*_POLICY, "concurrencyKey", "retry", "timeouts", "budget", "retryOnLost", "idempotent"}
     yield from unknown_members(policy, frozenset(known), "/policy")
     yield from _ranges(policy, _POLICY, "/policy")
     for flag in ("retryOnLost", "idempotent"):
@@ -107,7 +108,7 @@ def policy_flaws(policy: Any) -> Iterator[Flaw]:
     key = policy.get("concurrencyKey")
     if key is not None and not (isinstance(key, str) and 1 <= len(key) <= 200):
         yield Flaw("/policy/concurrencyKey", "must be a string of 1 to 200 characters")
-    for member, rules in (("retry", _RETRY), ("timeouts", _TIMEOUTS)):
+    for member, rules in (("retry", _RETRY), ("timeouts", _TIMEOUTS), ("budget", _BUDGET)):
         part = policy.get(member) or {}
         if not isinstance(part, Mapping):
             yield Flaw(f"/policy/{member}", "must be an object")

@@ -23,6 +23,8 @@ RingbackError
 ├── InvalidSignatureError         a delivery that should be signed is not
 ├── NotFinishedError              no result yet
 ├── JobCancelledError             there will be no result
+├── ChannelMovedError             the channel points elsewhere than the caller believes
+├── BudgetExceededError           the family of a run may not grow further
 ├── ConflictError                 retry: someone else was faster, nothing was saved
 ├── StoreUnavailableError         retry: nothing was saved
 │   └── StorageFullError
@@ -307,6 +309,34 @@ class JobCancelledError(RingbackError):
 
     def __str__(self) -> str:
         return f"run {self.run_id} was cancelled"
+
+
+class ChannelMovedError(RingbackError):
+    """Somebody else switched the channel first; `revision_id` is where it points now, None for nowhere."""
+
+    code = "channel_moved"
+
+    def __init__(self, channel: str, revision_id: str | None) -> None:
+        super().__init__(channel, revision_id)
+        self.channel, self.revision_id = channel, revision_id
+
+    def __str__(self) -> str:
+        where = "nowhere" if self.revision_id is None else f"to {self.revision_id[:160]!r}"
+        return f"channel {self.channel[:40]!r} points {where} by now"
+
+
+class BudgetExceededError(RingbackError):
+    """So many runs, or so many generations, may come from that run, and there are as many."""
+
+    code = "budget_exceeded"
+
+    def __init__(self, run_id: str, bound: str, limit: int) -> None:
+        super().__init__(run_id, bound, limit)
+        self.run_id, self.bound, self.limit = run_id, bound, limit
+
+    def __str__(self) -> str:
+        what = "runs" if self.bound == "runs" else "generations of runs"
+        return f"the budget of run {self.run_id[:40]!r} allows {self.limit} {what} to come from it"
 
 
 class ConflictError(RingbackError):

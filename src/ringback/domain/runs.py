@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeAlias
 
+from ringback.domain.budget import Budget
 from ringback.domain.ids import AttemptId, InteractionId, ProjectId, RunId, SessionId
 from ringback.domain.moments import Micros, Moment
 from ringback.domain.policy import Policy
@@ -109,6 +110,7 @@ class Run:
         waiting_on: upstream runs whose end it still awaits.
         result_sequence: where in its events the result lies.
         dependents, children: how many runs wait for it, and how many it started.
+        descendants: how many runs came from it in all, where somebody bounds that.
         notify: the caller whose inbox hears of it; None: nobody's.
     """
 
@@ -148,6 +150,7 @@ class Run:
     open_interactions: int = 0
     dependents: int = 0
     children: int = 0
+    descendants: int = 0
 
     @property
     def is_terminal(self) -> bool:
@@ -317,6 +320,14 @@ class NoteDependent:
 
 
 @dataclass(frozen=True, slots=True)
+class NoteDescendant:
+    """A run came from this one, so many generations below; `budget` is what may."""
+
+    generations: int
+    budget: Budget
+
+
+@dataclass(frozen=True, slots=True)
 class NoteChild:
     """The run's attempt started another run."""
 
@@ -339,6 +350,7 @@ Command: TypeAlias = (
     | Continue
     | Tick
     | NoteDependent
+    | NoteDescendant
     | NoteChild
 )
 

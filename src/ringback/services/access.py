@@ -288,6 +288,10 @@ class Access:
     def project(self, project_id: ProjectId) -> Project:
         return self._by_id[project_id]
 
+    def project_ids(self) -> Collection[ProjectId]:
+        """Every project of the installation; not for a caller's eyes."""
+        return self._by_id.keys()
+
     def has_project(self, slug: str) -> bool:
         return slug in self._projects
 

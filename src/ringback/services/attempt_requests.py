@@ -13,6 +13,7 @@ from ringback.domain.ids import job_id_of
 from ringback.domain.runs import Run
 from ringback.domain.sessions import Session
 from ringback.ports.store import Store
+from ringback.services.births import Parent
 from ringback.services.callbacks import Callbacks
 from ringback.services.continuations import Continuations
 from ringback.services.interactions import Interactions
@@ -27,7 +28,7 @@ from ringback.services.reports import (
 )
 from ringback.services.spaces import Spaces
 from ringback.services.start_request import StartRequest
-from ringback.services.starting import Parent, Starting
+from ringback.services.starting import Starting
 
 
 @dataclass(slots=True, kw_only=True)

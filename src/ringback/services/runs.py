@@ -18,6 +18,7 @@ from ringback.domain.states import Status
 from ringback.engine.apply import apply
 from ringback.engine.bells import Bells, ring_within
 from ringback.ports.store import Change, Link, Store
+from ringback.services.grants import STATUS, Grants
 from ringback.services.pages import Page, read_cursor, write_cursor
 from ringback.services.queues import Queues
 
@@ -44,6 +45,7 @@ class Runs:
     store: Store
     bells: Bells
     queues: Queues
+    grants: Grants
     keep: Micros | None = None
     _closing: asyncio.Event = field(default_factory=asyncio.Event)
     _waits: set[asyncio.Event] = field(default_factory=set)
@@ -54,20 +56,29 @@ class Runs:
         for event in self._waits:
             event.set()
 
-    async def get(self, project_id: ProjectId, name: str) -> Run:
-        """The run that `name` spells.
+    async def get(self, project_id: ProjectId, name: str, aspect: str | None = None) -> Run:
+        """The run that `name` spells: of this project or, with `aspect`, one that it started elsewhere by a grant that shows it.
 
         Raises:
-            NotFoundError: none in this project.
+            NotFoundError: none that this project may see so.
         """
         run_id = run_id_of(name)
         run = None if run_id is None else await self.store.reads.run(run_id)
-        if run is None or run.project_id != project_id:
+        if run is None:
+            raise NotFoundError("run", name)
+        if run.project_id != project_id and not await self._lets_see(project_id, run, aspect):
             raise NotFoundError("run", name)
         return run
 
+    async def _lets_see(self, project_id: ProjectId, run: Run, aspect: str | None) -> bool:
+        return aspect is not None and aspect in await self.grants.lets_see(project_id, run.run_id)
+
+    async def aspects(self, project_id: ProjectId, run: Run) -> frozenset[str] | None:
+        """What the project may see of a run; None is everything, as it is of its own."""
+        return None if run.project_id == project_id else await self.grants.lets_see(project_id, run.run_id)
+
     async def details(self, project_id: ProjectId, name: str) -> Details:
-        return await self.describe(await self.get(project_id, name))
+        return await self.describe(await self.get(project_id, name, STATUS))
 
     async def describe(self, run: Run) -> Details:
         facts = (await self.store.reads.facts([run.run_id]))[run.run_id]
@@ -124,7 +135,7 @@ class Runs:
 
     async def cancel(self, project_id: ProjectId, name: str, *, by: str, reason: str | None = None) -> Run:
         """Stop a run: at once before it starts, else as soon as its work is gone. On a finished run nothing happens."""
-        run = await self.get(project_id, name)
+        run = await self.get(project_id, name, STATUS)
         return await apply(self.store, run.run_id, Cancel(by=by, reason=reason))
 
     async def wait(self, run: Run, *, within_s: float) -> Run:

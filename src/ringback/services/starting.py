@@ -8,24 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ringback.domain.decide import create, decide
 from ringback.domain.errors import (
-    DependencyError,
-    Flaw,
     IdempotencyKeyError,
-    NotFoundError,
     ShuttingDownError,
 )
 from ringback.domain.idempotency import KeyRecord, KeyRef, replayed
-from ringback.domain.ids import ProjectId, RunId, run_id_of
-from ringback.domain.moments import Moment
+from ringback.domain.ids import ProjectId, RunId
 from ringback.domain.records import replace
-from ringback.domain.runs import NoteChild, NoteDependent, Run, RunFacts
+from ringback.domain.runs import Run, RunFacts
 from ringback.engine.claims import Claims
 from ringback.ports.clock import Ids
-from ringback.ports.store import Desk, Link, Store
+from ringback.ports.store import Desk, Store
+from ringback.services.births import Newborn, Parent, put_down
+from ringback.services.callables import Callables
 from ringback.services.drafts import draft
-from ringback.services.resources import STABLE, TOOL, Resource, Resources
+from ringback.services.lineage import Bound, bounds_above
+from ringback.services.resources import TOOL
 from ringback.services.start_request import StartRequest
 
 
@@ -38,21 +36,12 @@ class Started:
     is_replay: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parent:
-    """The attempt that starts a child."""
-
-    run_id: RunId
-    fence: int
-    relation: str = "tool_subrun"
-
-
 @dataclass(slots=True, kw_only=True)
 class Starting:
     """Creates runs. `started` counts them since the process began."""
 
     store: Store
-    resources: Resources
+    callables: Callables
     ids: Ids
     claims: Claims
     accepts: bool = True
@@ -64,14 +53,16 @@ class Starting:
         """Create a run, or find the one that the key stands for.
 
         Raises:
-            NotFoundError: no such tool.
+            NotFoundError: nothing of that kind and name.
+            BudgetExceededError: an ancestor's family may not grow further.
             InvalidInputError: what is wrong with the arguments or options, by JSON pointer.
             DependencyError: an upstream run is unknown.
             IdempotencyKeyError, IdempotencyConflictError: about the key.
         """
         if not self.accepts and parent is None:
             raise ShuttingDownError
-        resource = await self._resolve(project_id, request)
+        target = await self.callables.find(project_id, request)
+        resource = target.resource
         if request.idempotency_key is None and resource.definition.get("requiresIdempotencyKey"):
             raise IdempotencyKeyError(f"tool {resource.name} needs an Idempotency-Key")
         request.check()
@@ -82,42 +73,33 @@ class Starting:
             RunId(self.ids.new()),
             resource,
             request,
-            project_id=project_id,
+            project_id=target.project_id,
             owner=owner,
             request_id=request_id,
             upstream=upstream,
         )
+        bounds: list[Bound] = []
         if parent is not None:
             facts = replace(facts, parent_id=parent.run_id, relation=parent.relation)
+            bounds = await bounds_above(self.store, parent.run_id)
         ref = None if request.idempotency_key is None else KeyRef(project_id, owner, request.idempotency_key)
         digest = request.fingerprint() if ref else ""
+        newborn = Newborn(facts, template, request, project_id, parent, tuple(bounds), target.grant)
         hands = self.claims.hands.sessions_for(template.lane)
 
         def work(desk: Desk) -> Started:
             if ref is not None and (record := desk.key(ref)) is not None:
                 return Started(replace(template, run_id=replayed(record, digest)), None, True)
-            run = _put_down(desk, facts, template, request, parent)
+            run = put_down(desk, newborn)
             if hands:
                 self.claims.hand_over(desk, run, hands)
             if ref is not None:
                 desk.put_key(KeyRecord(ref=ref, fingerprint=digest, run_id=run.run_id, created_at=desk.now))
             return Started(run, facts, False)
 
-        needed = (*upstream, *((parent.run_id,) if parent else ()))
-        started = await self.store.commit(work, runs=needed, keys=(ref,) if ref else (), sessions=hands)
+        started = await self.store.commit(work, runs=newborn.others(), keys=(ref,) if ref else (), sessions=hands)
         self.started += not started.is_replay
         return started
-
-    async def _resolve(self, project_id: ProjectId, request: StartRequest) -> Resource:
-        """The revision that the run is to have, frozen from here on."""
-        if request.revision_id is not None:
-            found = await self.resources.pinned(project_id, request.revision_id)
-            if found.type == request.kind and request.tool in ("", found.name):
-                return found
-            raise NotFoundError(request.kind, request.tool or request.revision_id)
-        return await self.resources.resolve(
-            project_id, request.tool, kind=request.kind, channel=request.channel or STABLE
-        )
 
     async def rerun(self, run: Run, owner: str, *, idempotency_key: str | None, request_id: str) -> Started:
         """Do a run again: same arguments, limits and priority, by the tool's current revision. See `start`."""
@@ -144,34 +126,3 @@ class Starting:
             rerun_of=run.run_id,
         )
         return await self.start(run.project_id, owner, request, request_id=request_id)
-
-
-def _put_down(desk: Desk, facts: RunFacts, template: Run, request: StartRequest, parent: Parent | None) -> Run:
-    upstream = {each: _upstream_run(desk, facts.project_id, each, request) for each in facts.depends_on}
-    if parent is not None:
-        desk.save(decide(desk.run(parent.run_id), NoteChild(parent.fence, facts.run_id, parent.relation), now=desk.now))
-    total = template.policy.limits.total
-    deadline_at: Moment | None = None if total is None else desk.now + total
-    born = replace(template, created_at=desk.now, deadline_at=deadline_at)
-    run = desk.add(facts, create(born, {each: up.status for each, up in upstream.items()}, now=desk.now))
-    for upstream_id, up in upstream.items():
-        if not up.is_terminal:
-            desk.save(decide(up, NoteDependent(), now=desk.now))
-        desk.link(Link(from_run_id=run.run_id, to_run_id=upstream_id, relation="depends_on", created_at=desk.now))
-    if parent is not None:
-        link = Link(from_run_id=parent.run_id, to_run_id=run.run_id, relation=parent.relation, created_at=desk.now)
-        desk.link(link)
-    if request.rerun_of is not None:
-        desk.link(Link(from_run_id=run.run_id, to_run_id=request.rerun_of, relation="rerun_of", created_at=desk.now))
-    return run
-
-
-def _upstream_run(desk: Desk, project_id: ProjectId, run_id: RunId, request: StartRequest) -> Run:
-    try:
-        run = desk.run(run_id)
-    except NotFoundError:
-        run = None
-    if run is None or run.project_id != project_id:
-        index = next(i for i, text in enumerate(request.depends_on) if run_id_of(text) == run_id)
-        raise DependencyError(Flaw(f"/depends_on/{index}", "no such run"))
-    return run

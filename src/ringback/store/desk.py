@@ -43,6 +43,7 @@ PARTS = (
     "run_spaces",
     "inbox",
     "capability_tokens",
+    "shared_runs",
     "idempotency_keys",
     "run_links",
     "callbacks",

@@ -86,6 +86,7 @@ def values_of_run(run: Run) -> dict[str, Any]:
         "open_interactions": run.open_interactions,
         "dependents": run.dependents,
         "children": run.children,
+        "descendants": run.descendants,
     }
 
 

@@ -11,7 +11,7 @@ from ringback.domain.runs import Attempt, EndedAttempt, Run, RunFacts
 from ringback.domain.spaces import shared_space_of
 from ringback.domain.states import Status
 from ringback.ports.store import Link
-from ringback.services.family import Branch
+from ringback.services.family import Branch, Graph
 from ringback.services.runs import Details
 from ringback.views.moments import shown
 
@@ -45,6 +45,19 @@ def tree(branch: Branch) -> dict[str, Any]:
     if branch.is_cut:
         body["truncated"] = True
     return body
+
+
+def graph(found: Graph) -> dict[str, Any]:
+    """Runs as nodes and their links as edges; `truncated` when there are more."""
+    body: dict[str, Any] = {
+        "nodes": [_node(run) for run in found.runs.values()],
+        "edges": [link(each) for each in found.links],
+    }
+    return {**body, "truncated": True} if found.is_cut else body
+
+
+def _node(run: Run) -> dict[str, Any]:
+    return {**run_ref(run), "tool": run.tool, "createdAt": rfc3339(run.created_at)}
 
 
 def run_in_list(run: Run) -> dict[str, Any]:

@@ -28,7 +28,12 @@ def tool(each: Resource) -> dict[str, Any]:
 
 def change(each: ResourceChange) -> dict[str, Any]:
     """What applying a definition did; a changed one with what differs, by JSON pointer."""
-    body: dict[str, Any] = {"name": each.name, "change": each.change, "revisionId": each.revision_id}
+    body: dict[str, Any] = {
+        "resourceType": each.type,
+        "name": each.name,
+        "change": each.change,
+        "revisionId": each.revision_id,
+    }
     if each.previous_revision_id is not None:
         body["previousRevisionId"] = each.previous_revision_id
     if each.change == "changed" and each.previous is not None:
