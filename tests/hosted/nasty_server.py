@@ -83,6 +83,15 @@ def tool_junk(number: Any, params: dict[str, Any]) -> None:
     text(number, "after the junk")
 
 
+@tool("trial")
+def tool_trial(number: Any, params: dict[str, Any]) -> None:
+    ping = ask("ping", {})["result"]
+    sys.stdout.buffer.write(b"\xff\nno json\n")
+    answer(10**9, result={"content": []})
+    refused = ask("sampling/createMessage", {"messages": [], "maxTokens": 1})["error"]["code"]
+    text(number, json.dumps({"ping": ping, "sampling": refused}))
+
+
 @tool("huge")
 def tool_huge(number: Any, params: dict[str, Any]) -> None:
     size = int(given(params)["mib"]) * 1024 * 1024

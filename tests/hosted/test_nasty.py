@@ -29,7 +29,7 @@ async def test_a_list_comes_whole_and_the_server_stays_warm() -> None:
         first, second = [text_of(await call(nasty(), "pid")) for _ in range(2)]
         listed = await call(nasty(), profile={"method": "tools/list"})
         assert first == second
-        assert len(listed.result["tools"]) == 19
+        assert len(listed.result["tools"]) == 20
         once = nasty(idleS=0)
         pids = [int(text_of(await call(once, "pid"))) for _ in range(2)]
         assert pids[0] != pids[1]
@@ -43,6 +43,14 @@ async def test_junk_is_output_and_no_answer() -> None:
         assert seen.startswith(b"a banner on the wrong stream\n{not json}\n1\n2\n")
         assert b"\xff\xfe\x00 binary\n" in seen
         assert text_of(await call(nasty(), "pinged")) == "{}"
+
+
+async def test_it_answers_pings_refuses_what_it_does_not_support_and_survives_malformed_lines() -> None:
+    async with calling() as call:
+        outcome = await call(nasty(asks=[]), "trial")
+        assert json.loads(text_of(outcome)) == {"ping": {}, "sampling": -32601}
+        seen = b"".join(data for _, data in call.recorder.of("output"))
+        assert seen == b"\xff\nno json\n"
 
 
 async def test_a_huge_answer_costs_its_call_only() -> None:
@@ -119,11 +127,12 @@ async def test_a_server_that_does_not_start(server: dict[str, Any], said: str) -
         assert said in (outcome.error_message or "")
 
 
-@pytest.mark.parametrize(("tool", "is_forced"), [("hang", False), ("obey", False), ("deaf", True)])
-async def test_a_stop_ends_the_work_and_says_how(tool: str, is_forced: bool) -> None:
+@pytest.mark.parametrize(("tool", "grace_ms"), [("hang", 20_000), ("obey", 20_000), ("deaf", 500)])
+async def test_a_stop_ends_the_work_and_says_how(tool: str, grace_ms: int) -> None:
+    is_forced = tool == "deaf"
     async with calling() as call:
         pid = int(text_of(await call(nasty(), "pid")))
-        under_way = call.begin(nasty(), tool, grace_ms=500)
+        under_way = call.begin(nasty(), tool, grace_ms=grace_ms)
         await call.recorder.until_started()
         call.stop.request("cancel")
         outcome = await under_way

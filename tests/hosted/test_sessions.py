@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.api.door import OTHER_TOKEN, Door
+from tests.api.door import OTHER_TOKEN, Door, Worker
 from tests.hosted.servers import everything, filesystem, nasty, tiny
 from tests.mcp.serving import serving
 from tests.reliability.scale import IS_FULL
@@ -207,6 +207,27 @@ async def test_an_attempt_that_is_lost_leaves_no_request_without_an_answer(door:
     assert answer.json()["response"]["error"]["code"] == -32001
     assert int(text_of(await call(door, run_id, "pid"))) != pid
     assert not is_alive(pid)
+
+
+async def test_a_run_opens_a_session_that_ends_with_it(door: Door) -> None:
+    await apply(door, "child", nasty())
+    definition = {"name": "parent", "runtime": "function", "profile": {"pool": "mine"}}
+    await door.client.put("/v1/tools", json={"definitions": [definition]})
+    offers = {"name": "p", "incarnation": "p", "protocolVersion": 1, "slots": 1, "offers": ["mine/function:parent"]}
+    attached = (await door.client.post("/v1/workers/attach", json=offers)).json()
+    worker = Worker(door.client, attached["sessionId"])
+    run_id = await door.start(tool="parent")
+    claim = await worker.begin()
+    opening = {"kind": "child", "requestId": "s1", "tool": "child", "relation": "mcp_session"}
+    (wrong,) = await worker.report(claim, {**opening, "arguments": {"other": 1, "clientInfo": 2}})
+    assert (wrong["ok"], wrong["code"]) == (False, "invalid_input")
+    (found,) = await worker.report(claim, opening)
+    session = found["childRunId"]
+    assert text_of(await call(door, session, "echo")) == "{}"
+    (link,) = (await door.get(f"/v1/runs/{run_id}/links"))["items"]
+    assert (link["relationType"], link["toRunId"]) == ("mcp_session", session)
+    await door.client.post(f"/v1/runs/{run_id}/cancel", json={})
+    assert (await ended(door, session))["status"] == "canceled"
 
 
 @pytest.mark.timeout(400)

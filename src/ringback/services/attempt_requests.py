@@ -5,11 +5,13 @@ Knowing a run's fence is not enough: the session that sends the request must hol
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from ringback.domain.errors import RingbackError, StaleFenceError
+from ringback.domain.errors import Flaw, InvalidInputError, RingbackError, StaleFenceError
 from ringback.domain.ids import job_id_of
+from ringback.domain.json_values import escape
 from ringback.domain.runs import Run
 from ringback.domain.sessions import Session
 from ringback.ports.store import Store
@@ -29,6 +31,8 @@ from ringback.services.reports import (
 from ringback.services.spaces import Spaces
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Starting
+
+_SESSION_INPUT = frozenset(("clientInfo", "clientCapabilities", "sessionContext", "metadata"))
 
 
 @dataclass(slots=True, kw_only=True)
@@ -94,9 +98,12 @@ class AttemptRequests:
         return {"requests": await self.continuations.waiting(run, after=report.after)}
 
     async def _start_child(self, parent: Run, report: ChildReport) -> dict[str, Any]:
+        is_session = report.relation == "mcp_session"
         request = StartRequest(
             tool=report.tool,
-            arguments=report.arguments,
+            kind="mcp_server" if is_session else "tool",
+            arguments={} if is_session else report.arguments,
+            body=_session_input(report.arguments) if is_session else None,
             idempotency_key=f"child:{parent.run_id}:{report.request_id}",
             thread_id=parent.thread_id,
             source="run",
@@ -107,6 +114,23 @@ class AttemptRequests:
             parent.project_id, owner, request, request_id=report.request_id, parent=link
         )
         return {"childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
+
+
+def _session_input(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What opens a session, as a run's input has it.
+
+    Raises:
+        InvalidInputError: names each member that is none of it.
+    """
+    flaws = [Flaw(f"/arguments/{escape(name)}", "unknown member") for name in given if name not in _SESSION_INPUT]
+    flaws += [
+        Flaw(f"/arguments/{escape(name)}", "must be an object")
+        for name, value in given.items()
+        if name in _SESSION_INPUT and not isinstance(value, Mapping)
+    ]
+    if flaws:
+        raise InvalidInputError(*flaws)
+    return {"mode": "mcp_server", "clientInfo": {"name": "ringback", "version": "1"}, "clientCapabilities": {}, **given}
 
 
 def check_holder(run: Run, session: Session, fence: int) -> None:

@@ -111,14 +111,14 @@ class McpCall(McpHost):
         if stop.why == "lost":
             return Outcome(kind="released", forced=True)
         grace_s = (self._assignment.grace_ms if stop.grace_ms is None else stop.grace_ms) / 1000
-        ends_at = self._loop.time() + grace_s
+        ends_at, answer_s = self._loop.time() + grace_s, min(grace_s / 2, ANSWER_WITHIN_S)
         with contextlib.suppress(TimeoutError, HostError):
-            async with asyncio.timeout(min(grace_s, ANSWER_WITHIN_S)):
+            async with asyncio.timeout(answer_s):
                 await self._session.peer.cancel(str(stop.why))
         if stop.why == "cancel":
             await self._reporter.cancel_delivered()
         lost = self._loop.create_task(stop.lost.wait())
-        await asyncio.wait((asked, lost), timeout=min(grace_s, ANSWER_WITHIN_S), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((asked, lost), timeout=answer_s, return_when=asyncio.FIRST_COMPLETED)
         lost.cancel()
         if asked.done() and not isinstance(asked.exception(), GoneError):
             return await self._answered_to_stop(asked)
