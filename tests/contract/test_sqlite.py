@@ -280,6 +280,9 @@ def test_a_migration_that_came_late_is_applied(tmp_path: Path, monkeypatch: pyte
 
 
 HOT = (
+    "continuation",
+    "continuation_named",
+    "waiting_continuations",
     "load_runs",
     "load_key",
     "lane_heads",

@@ -164,6 +164,44 @@ async def test_a_request_is_durable_before_anybody_hosts_the_session(door: Door)
     assert (await door.get(first.headers["location"]))["status"] == "over"
 
 
+async def test_a_runtime_takes_requests_some_at_a_time_and_answers_each_once(door: Door) -> None:
+    await apply(door, "mine", nasty(), pool="mine")
+    run_id = await opened(door, "mine")
+    body: dict[str, Any]
+    for n in range(120):
+        body = {"mode": "mcp_server", "request": {"method": "ping", "params": {"n": n}}}
+        assert (await door.client.post(f"/v1/runs/{run_id}/continue", json=body)).status_code == 202
+    offers = {"name": "p", "incarnation": "p", "protocolVersion": 1, "slots": 1, "offers": ["mine/mcp"]}
+    attached = (await door.client.post("/v1/workers/attach", json=offers)).json()
+    worker = Worker(door.client, attached["sessionId"])
+    claim = await worker.begin()
+    assert (claim["resourceType"], claim["input"]) == ("mcp_server", CLIENT)
+    (first,) = await worker.report(claim, {"kind": "requests", "after": 0})
+    assert [each["request"]["params"]["n"] for each in first["requests"]] == list(range(100))
+    number = first["requests"][0]["number"]
+    (rest,) = await worker.report(claim, {"kind": "requests", "after": first["requests"][-1]["number"]})
+    assert [each["request"]["params"]["n"] for each in rest["requests"]] == list(range(100, 120))
+
+    def answer(value: Any, seq: int) -> dict[str, Any]:
+        return {"kind": "events", "seq": seq, "events": [{"type": "mcp.response", "value": value}]}
+
+    wrongs: list[Any] = [{"number": "1", "response": {"result": {}}}, {"number": number, "response": {}}, [], {}]
+    for wrong in wrongs:
+        body = {"reports": [{**answer(wrong, 1), "runId": run_id, "fence": claim["fence"]}]}
+        refused = await door.client.post(f"/v1/workers/{attached['sessionId']}/report", json=body)
+        assert refused.status_code == 422
+    for seq, result in ((1, {"n": 1}), (1, {"n": 1}), (2, {"n": 2})):  # said twice, and a second answer
+        (told,) = await worker.report(claim, answer({"number": number, "response": {"result": result}}, seq))
+        assert told["ok"]
+    found = await door.get(f"/v1/runs/{run_id}/continuations/{number}")
+    assert (found["status"], found["response"]) == ("answered", {"result": {"n": 1}})
+    (left,) = await worker.report(claim, {"kind": "requests", "after": 0})
+    assert left["requests"][0]["number"] > number
+    await worker.settle(claim)
+    (stale,) = await worker.report(claim, {"kind": "requests", "after": 0})
+    assert (stale["ok"], stale["code"]) == (False, "stale_fence")
+
+
 async def test_what_is_no_request_is_refused_by_pointer(door: Door) -> None:
     await apply(door, "nasty", nasty())
     run_id = await opened(door, "nasty")

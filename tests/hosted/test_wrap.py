@@ -145,7 +145,8 @@ def test_names_and_schemas_of_others_are_made_to_fit() -> None:
     other = Wrapped(prefix="x", server={"command": ["a"], "cwd": "/b"}, mode="task")
     assert one.stem != other.stem
     broken = {"type": "object", "properties": {"a": {"type": "no type"}}}
-    tools = [{"name": name, "inputSchema": broken} for name in ("get-sum", "get_sum", "Get.Sum", "l" * 128)]
+    tools: list[Any] = [{"name": name, "inputSchema": broken} for name in ("get-sum", "get_sum", "Get.Sum", "l" * 128)]
+    tools.append({"name": "tasks only", "execution": {"taskSupport": "required"}})
     found = definitions_of(one, [*tools, {"name": "b", "annotations": {"readOnlyHint": True}}])
     assert len({each["name"] for each in found}) == 5
     assert all(len(each["name"]) <= 64 for each in found)

@@ -227,6 +227,10 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
                 progress = _progress(event)
             case "checkpoint":
                 checkpoint = _encode(_shallow(event.value, f"{pointer}/{index}/value")).decode()
+            case "mcp.response" if not _is_answer(event.value):
+                raise InvalidInputError(
+                    Flaw(f"{pointer}/{index}/value", "must be {number, response: {result or error}}")
+                )
             case "mcp.opened" | "mcp.response" | "mcp.notification" if isinstance(event.value, dict):
                 events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
             case "cancel.delivered" | "cancel.acknowledged":
@@ -243,6 +247,13 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
         checkpoint=checkpoint,
         number=wire.seq,
     )
+
+
+def _is_answer(value: Any) -> bool:
+    if not isinstance(value, dict) or type(value.get("number")) is not int:
+        return False
+    response = value.get("response")
+    return isinstance(response, dict) and len({"result", "error"} & response.keys()) == 1
 
 
 def _shallow(value: Any, pointer: str) -> Any:

@@ -186,6 +186,9 @@ def definitions_of(wrapped: Wrapped, tools: list[Mapping[str, Any]]) -> list[dic
     """The server's tools as tools of the project."""
     found: dict[str, dict[str, Any]] = {}
     for tool in tools:
+        if (tool.get("execution") or {}).get("taskSupport") == "required":
+            log.warning("a tool that can only be called as a task of the server's own is left out: %s", tool["name"])
+            continue
         name = _name(wrapped.stem, str(tool["name"]), found)
         hints = tool.get("annotations") or {}
         is_idempotent = bool(hints.get("idempotentHint") or hints.get("readOnlyHint"))

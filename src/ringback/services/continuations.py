@@ -1,15 +1,16 @@
 """Requests that are put to a run which is a session: taken durably, carried to its worker, answered by an event.
 
-A request is an event of the run, and its number is that event's place in the sequence. So nothing has to be kept
-beside the events: what waits is what has no answer yet, in the order in which it was asked. A request that an attempt
-may have taken before it ended is in doubt: whether it was carried out is not known, and the next attempt repeats only
+A request and its answer are events of the run; the request's number is its event's place in the sequence. A row
+beside them says only which requests wait and where the answers of the others stand. A request that an attempt may
+have taken before it ended is in doubt: whether it was carried out is not known, and the next attempt repeats only
 what reads.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,7 +18,7 @@ from ringback.domain.decide import decide
 from ringback.domain.errors import ConflictError, Flaw, IllegalTransitionError, InvalidInputError, NotFoundError
 from ringback.domain.events import StoredEvent
 from ringback.domain.moments import Moment
-from ringback.domain.runs import Continue, Run
+from ringback.domain.runs import Continue, NewEvent, Run
 from ringback.engine.bells import Bells, ring_within
 from ringback.ports.store import Desk, Store
 
@@ -25,7 +26,6 @@ SESSION = "mcp_server"
 PAGE = 500
 WAITING_MAX = 100
 TRIES = 20
-_CARRIED = ("mcp.request", "mcp.response", "attempt.ended")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,7 +84,7 @@ class Continuations:
             if (before := await self._same(run, request)) is not None:
                 return before
             try:
-                number = await self._commit(run, {"request": dict(request), "by": by}, is_named="id" in request)
+                number = await self._commit(run, request, by)
             except ConflictError:
                 run = await self.store.reads.run(run.run_id) or run
                 continue
@@ -97,18 +97,18 @@ class Continuations:
         Raises:
             NotFoundError: the run has no request of this number.
         """
-        found = await self.store.reads.events(run.run_id, after=number - 1, limit=1, types=("mcp.request",))
-        if not found or found[0].sequence != number:
+        rows = await self.store.reads.rows("continuation", {"run_id": run.run_id, "number": number})
+        if not rows:
             raise NotFoundError("continuation", str(number))
-        answer = await self._answer(run, number)
         latest = await self.store.reads.run(run.run_id) or run
-        body = found[0].body
+        asked, answered_by = await self._event(run, number), rows[0]["answered_by"]
+        answer = None if answered_by is None else await self._event(run, answered_by)
         return Continuation(
             run=latest,
             number=number,
-            request=body["request"],
-            asked_at=found[0].created_at,
-            asked_by=body.get("by"),
+            request=asked.body["request"],
+            asked_at=asked.created_at,
+            asked_by=asked.body.get("by"),
             response=None if answer is None else answer.body["response"],
             answered_at=None if answer is None else answer.created_at,
         )
@@ -134,35 +134,29 @@ class Continuations:
 
     async def waiting(self, run: Run, *, after: int) -> list[dict[str, Any]]:
         """Requests behind a number that have no answer, as a worker is told of them, oldest first; some at a time."""
-        asked: dict[int, StoredEvent] = {}
-        answered: set[int] = set()
-        ended_at = position = after
-        while True:
-            page = await self.store.reads.events(run.run_id, after=position, limit=PAGE, types=_CARRIED)
-            for event in page:
-                position = event.sequence
-                match event.type:
-                    case "mcp.request":
-                        asked[event.sequence] = event
-                    case "mcp.response":
-                        answered.add(event.body["number"])
-                    case _:
-                        ended_at = event.sequence
-            if len(page) < PAGE:
-                break
-        told = [event for number, event in asked.items() if number not in answered]
-        return [
-            {"number": each.sequence, "request": each.body["request"]}
-            | ({"inDoubt": True} if each.sequence < ended_at else {})
-            for each in told[:WAITING_MAX]
-        ]
+        values = {"run_id": run.run_id, "after": after, "limit": WAITING_MAX}
+        numbers = [row["number"] for row in await self.store.reads.rows("waiting_continuations", values)]
+        ended_at = 0
+        if numbers:
+            ended = await self.store.reads.events(run.run_id, after=numbers[0], limit=PAGE, types=("attempt.ended",))
+            ended_at = ended[-1].sequence if ended else 0
+        told: list[dict[str, Any]] = []
+        for number in numbers:
+            request = (await self._event(run, number)).body["request"]
+            told.append({"number": number, "request": request} | ({"inDoubt": True} if number < ended_at else {}))
+        return told
 
-    async def _commit(self, seen: Run, body: Mapping[str, Any], *, is_named: bool) -> int:
+    async def _commit(self, seen: Run, request: Mapping[str, Any], by: str) -> int:
+        named = json.dumps(request["id"]) if "id" in request else None
+
         def work(desk: Desk) -> Run:
             run = desk.run(seen.run_id)
-            if is_named and run.version != seen.version:
+            if named is not None and run.version != seen.version:
                 raise ConflictError  # somebody may have used the same id meanwhile
-            return desk.save(decide(run, Continue(body), now=desk.now))
+            saved = desk.save(decide(run, Continue({"request": dict(request), "by": by}), now=desk.now))
+            row = {"run_id": saved.run_id, "number": saved.event_sequence, "named": named}
+            desk.write("insert_continuation", row)
+            return saved
 
         saved = await self.store.commit(work, runs=(seen.run_id,))
         self.bells.answered(saved)
@@ -171,24 +165,23 @@ class Continuations:
     async def _same(self, run: Run, request: Mapping[str, Any]) -> Continuation | None:
         if "id" not in request:
             return None
-        async for event in self._events(run, 0, "mcp.request"):
-            if event.body["request"].get("id") == request["id"]:
-                if event.body["request"] != request:
-                    raise InvalidInputError(Flaw("/request/id", "another request of this session has this id"))
-                return await self.get(run, event.sequence)
-        return None
+        values = {"run_id": run.run_id, "named": json.dumps(request["id"])}
+        rows = await self.store.reads.rows("continuation_named", values)
+        found = await self.get(run, rows[0]["number"]) if rows else None
+        if found is not None and found.request != request:
+            raise InvalidInputError(Flaw("/request/id", "another request of this session has this id"))
+        return found
 
-    async def _answer(self, run: Run, number: int) -> StoredEvent | None:
-        async for event in self._events(run, number, "mcp.response"):
-            if event.body["number"] == number:
-                return event
-        return None
+    async def _event(self, run: Run, sequence: int) -> StoredEvent:
+        (event,) = await self.store.reads.events(run.run_id, after=sequence - 1, limit=1)
+        return event
 
-    async def _events(self, run: Run, after: int, kind: str) -> AsyncGenerator[StoredEvent, None]:
-        while True:
-            page = await self.store.reads.events(run.run_id, after=after, limit=PAGE, types=(kind,))
-            for event in page:
-                yield event
-            if len(page) < PAGE:
-                return
-            after = page[-1].sequence
+
+def note_answers(desk: Desk, before: Run, after: Run, events: Sequence[NewEvent]) -> None:
+    """Where the answers among the events of a report stand, which made `after` out of `before`."""
+    if after.event_sequence == before.event_sequence:  # said twice
+        return
+    for place, event in enumerate(events, start=before.event_sequence + 1):
+        if event.type == "mcp.response":
+            row = {"run_id": after.run_id, "number": event.body["number"], "answered_by": place}
+            desk.write("answer_continuation", row)

@@ -26,6 +26,7 @@ from ringback.ports.clock import Chance, Clock
 from ringback.ports.store import Desk, Store
 from ringback.services.attempt_requests import AttemptRequests, check_holder
 from ringback.services.connections import Attach, Connections
+from ringback.services.continuations import note_answers
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
 from ringback.services.reports import Asked, Decided, Report, command_of
 from ringback.services.resources import Resources
@@ -161,7 +162,9 @@ class Workers:
             try:
                 run = desk.run(report.run_id)
                 check_holder(run, session, report.fence)
-                desk.save(decide(run, command, now=desk.now))
+                saved = desk.save(decide(run, command, now=desk.now))
+                if isinstance(command, Append):
+                    note_answers(desk, run, saved, command.events)
                 if isinstance(command, Append) and report.checkpoint is not None:
                     values = {"run_id": run.run_id, "value": report.checkpoint, "saved_at": desk.now}
                     desk.write("save_checkpoint", values)

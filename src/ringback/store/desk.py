@@ -39,6 +39,7 @@ PARTS = (
     "checkpoints",
     "answer_links",
     "interactions",
+    "continuations",
     "asked_keys",
     "run_spaces",
     "inbox",

@@ -1,0 +1,3 @@
+-- Retention: a run goes whole.
+DELETE FROM continuations
+WHERE run_id = :run_id
