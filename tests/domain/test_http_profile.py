@@ -68,6 +68,7 @@ def test_sound_ones() -> None:
         ({"headers": {"Host": "x"}}, "/http/headers/Host"),
         ({"headers": {"a b": "x"}}, "/http/headers/a b"),
         ({"headers": {"A": 1}}, "/http/headers/A"),
+        ({"headers": {"authorization": "Bearer abc"}}, "/http/headers/authorization"),
         ({"idempotencyHeader": "a b"}, "/http/idempotencyHeader"),
         ({"timeoutS": 0}, "/http/timeoutS"),
         ({"answerBytes": True}, "/http/answerBytes"),

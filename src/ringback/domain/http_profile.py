@@ -62,6 +62,7 @@ _HEADER: Final[frozenset[Kind]] = frozenset({"input", "secret"})
 _LINK: Final[frozenset[Kind]] = frozenset({"input", "answer", "path", "place"})
 _PLACES: Final = ("url", "origin", "status")
 _REFUSED: Final = frozenset({"host", "content-length", "transfer-encoding", "connection", "content-type"})
+_SECRET_HEADERS: Final = frozenset({"authorization", "proxy-authorization", "cookie", "x-api-key", "api-key"})
 _HEADERS_ONLY: Final = "a secret stands in headers only, because addresses and bodies are logged and echoed"
 
 
@@ -127,6 +128,8 @@ def _table_flaws(table: Any, pointer: str, kinds: frozenset[Kind], *, is_text: b
         where = f"{pointer}/{escape(str(name))}"
         if is_text and (not _FIELD.fullmatch(str(name)) or str(name).lower() in _REFUSED):
             yield Flaw(where, "not a header that a tool may set")
+        if is_text and str(name).lower() in _SECRET_HEADERS and "{" not in str(template):
+            yield Flaw(where, "a secret is never written down: name a variable of the worker, {secret:NAME}")
         if isinstance(template, str):
             yield from _text_flaws(template, where, kinds)
         elif is_text or not isinstance(template, int | float | list):
