@@ -128,7 +128,15 @@ def assemble(
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
-    callbacks = Callbacks(store=store, clock=clock, ids=ids, bells=bells, pepper=pepper, secret_of=options.secret_of)
+    callbacks = Callbacks(
+        store=store,
+        clock=clock,
+        ids=ids,
+        bells=bells,
+        pepper=pepper,
+        secret_of=options.secret_of,
+        public_url=options.public_url,
+    )
     continuations = Continuations(store=store, bells=bells)
     requests = AttemptRequests(
         store=store,

@@ -69,6 +69,7 @@ def _collect_rarely() -> None:
 
 
 async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) -> None:
+    from ringback.a2a import http as a2a
     from ringback.api.app import create_app
     from ringback.mcp.http import PATH, McpDoor
 
@@ -99,7 +100,8 @@ async def _serve(settings: ServerSettings, path: Path, listener: socket.socket) 
             await _remember_local_tokens(core, settings.places)
             api = create_app(core, version=__version__)
             mcp = McpDoor(api, core.access.owner_of)
-            server = _Server(core, _config(create_app(core, version=__version__, mounted={PATH: mcp}), settings))
+            mounted: dict[str, ASGIApp] = {PATH: mcp, **a2a.mounts(core, __version__)}
+            server = _Server(core, _config(create_app(core, version=__version__, mounted=mounted), settings))
             _collect_rarely()
             try:
                 with _recorded(settings, listener):

@@ -6,6 +6,7 @@ import re
 import sys
 import tomllib
 from itertools import chain
+from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
@@ -17,12 +18,14 @@ LOCK = text(ROOT / "requirements.lock")
 PINNED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==([^ ;\\]+)", re.MULTILINE)
 
 UVICORN_USES = {"httptools"}  # without an import of ours
+MODULES = {"a2a_sdk": "a2a", "protobuf": "google"}  # where a package is imported by another name
 
 
 def _asked_for() -> list[Requirement]:
     project = tomllib.loads(text(ROOT / "pyproject.toml"))
     groups = chain.from_iterable(project["dependency-groups"].values())
-    lines = (*project["build-system"]["requires"], *project["project"]["dependencies"], *groups)
+    extras = chain.from_iterable(project["project"]["optional-dependencies"].values())
+    lines = (*project["build-system"]["requires"], *project["project"]["dependencies"], *extras, *groups)
     return [Requirement(line) for line in lines]
 
 
@@ -47,12 +50,19 @@ def test_holds_what_the_project_asks_for(requirement: Requirement) -> None:
 
 
 def _modules(requirements: list[str]) -> set[str]:
-    return {canonicalize_name(Requirement(line).name).replace("-", "_") for line in requirements}
+    names = (canonicalize_name(Requirement(line).name).replace("-", "_") for line in requirements)
+    return {MODULES.get(name, name) for name in names}
+
+
+def _shipped(project: dict[str, Any]) -> list[str]:
+    """What `src` may import: the dependencies, and those of the extras."""
+    extras: list[str] = list(chain.from_iterable(project["optional-dependencies"].values()))
+    return [*project["dependencies"], *extras]
 
 
 def test_what_is_imported_is_asked_for_and_the_reverse() -> None:
     project = tomllib.loads(text(ROOT / "pyproject.toml"))
-    asked_for = _modules(project["project"]["dependencies"])
+    asked_for = _modules(_shipped(project["project"]))
     imported = {name for path in files(".py", "src") for name in imports(path)} - sys.stdlib_module_names - {"ringback"}
     assert imported - asked_for == set()
     assert asked_for - imported - UVICORN_USES == set()
@@ -60,7 +70,7 @@ def test_what_is_imported_is_asked_for_and_the_reverse() -> None:
 
 def test_what_tests_import_is_asked_for() -> None:
     project = tomllib.loads(text(ROOT / "pyproject.toml"))
-    asked_for = _modules([*project["project"]["dependencies"], *project["dependency-groups"]["dev"]])
+    asked_for = _modules([*_shipped(project["project"]), *project["dependency-groups"]["dev"]])
     asked_for |= {"ringback", "tests", "scripts", "bench", "examples", "_pytest", "importlinter"}
     imported = {(name, short(path)) for path in files(".py", "tests") for name in imports(path)}
     assert [found for found in sorted(imported) if found[0] not in asked_for | sys.stdlib_module_names] == []

@@ -159,6 +159,19 @@ def test_a_job_calls_back_once(here: Installation) -> None:
     assert client.replay(job)
 
 
+def test_a_callback_address_as_others_reach_the_server(fresh: Fresh) -> None:
+    here = fresh(public_url="https://runs.example.com/rb/")
+    here.start_server()
+    here.start_worker(env=WORKER_ENV)
+    client = here.client()
+    with JobApi(lambda _: Say(202)) as api:
+        job = client.start(calling(client, api, callback=True))
+        hook = hook_of(api)
+        assert hook.startswith(f"https://runs.example.com/rb/callbacks/{job}/")
+        assert post(here.url + hook.removeprefix("https://runs.example.com/rb"), b"{}") == 204
+        assert client.ended(job)["status"] == "done"
+
+
 def test_a_callback_with_a_signature(here: Installation) -> None:
     client, body = here.client(), b'{"status":"succeeded","result":"signed"}'
     with JobApi(lambda _: Say(202)) as api:

@@ -178,6 +178,7 @@ class ReportResult(TypedDict, total=False):
     childRunId: str
     childJobId: str
     callbackPath: str
+    callbackUrl: str
     delivery: dict[str, Any]
     requests: list[dict[str, Any]]
 

@@ -53,7 +53,7 @@ FOLLOW_MEMBERS: Final = (
     "intervalMaxS",
     "patienceS",
 )
-CALLBACK_MEMBERS: Final = ("secret", "base")
+CALLBACK_MEMBERS: Final = ("secret",)
 _FIELD: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
 _VARIABLE: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 _POINTER: Final = re.compile(r"(/[^{}\x00-\x1f]*)?")
@@ -255,9 +255,6 @@ def _callback_flaws(http: Mapping[str, Any]) -> Iterator[Flaw]:
     secret = callback.get("secret", "X")
     if not isinstance(secret, str) or not _VARIABLE.fullmatch(secret):
         yield Flaw("/http/callback/secret", "must be the name of a variable of the server")
-    base = callback.get("base", "http://x")
-    if not isinstance(base, str) or origin_of(base) is None or any(char in base for char in "{}?#"):
-        yield Flaw("/http/callback/base", "must be the http(s) address at which the server is reached from outside")
 
 
 def _place_flaws(http: Mapping[str, Any], schema: Mapping[str, Any]) -> Iterator[Flaw]:

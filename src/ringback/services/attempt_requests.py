@@ -90,6 +90,8 @@ class AttemptRequests:
     async def _open_callback(self, report: CallbackReport) -> dict[str, Any]:
         opened = await self.callbacks.open(report.run_id, report.fence, report.start_no, report.secret)
         told: dict[str, Any] = {"callbackPath": opened.path}
+        if opened.url is not None:
+            told["callbackUrl"] = opened.url
         return told if opened.delivery is None else {**told, "delivery": opened.delivery}
 
     async def _requests(self, run: Run, report: RequestsReport) -> dict[str, Any]:

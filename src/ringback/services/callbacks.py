@@ -41,9 +41,14 @@ _STARTS_MAX: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Callback:
-    """An address as its attempt sees it: the path below the server's, and the delivery once there is one."""
+    """An address as its attempt sees it: the path below the server's, and the delivery once there is one.
+
+    Attributes:
+        url: the whole address, if the server knows by which address others reach it.
+    """
 
     path: str
+    url: str | None
     delivery: Mapping[str, Any] | None
 
 
@@ -68,6 +73,7 @@ class Callbacks:
     bells: Bells
     pepper: bytes
     secret_of: Callable[[str], str | None]
+    public_url: str = ""
 
     async def open(self, run_id: RunId, fence: int, start_no: int, secret: str | None) -> Callback:
         """The address of a run's job number `start_no`, opened when it is asked for first; those of earlier jobs are closed.
@@ -102,7 +108,8 @@ class Callbacks:
             row = await self._row(where)
         assert row is not None
         path = f"/callbacks/{job_id_of(run_id)}/{self._token(run_id, start_no, row['salt'])}"
-        return Callback(path=path, delivery=None if row["delivery"] is None else json.loads(row["delivery"]))
+        url = self.public_url.rstrip("/") + path if self.public_url else None
+        return Callback(path=path, url=url, delivery=None if row["delivery"] is None else json.loads(row["delivery"]))
 
     async def take(self, name: str, token: str, delivery: Delivery) -> None:
         """Keep the one delivery of an address, and wake the attempt that waits. The same one again changes nothing.

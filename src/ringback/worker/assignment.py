@@ -220,7 +220,7 @@ class Reporter(Protocol):
         ...
 
     async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
-        """The path of a one-time address at the server, and the delivery that came in at it."""
+        """A one-time address at the server (or only its path), and the delivery that came in at it."""
         ...
 
     async def news(self) -> None:

@@ -58,6 +58,7 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     interaction_status: str | None = None
     response: dict[str, Any] | None = None
     callback_path: str | None = None
+    callback_url: str | None = None
     delivery: dict[str, Any] | None = None
     requests: list[dict[str, Any]] = []
 

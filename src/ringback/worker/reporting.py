@@ -160,7 +160,7 @@ class AttemptReporter:
             return result.interaction_status
 
     async def callback(self, start_no: int, secret: str | None) -> tuple[str, Mapping[str, Any] | None]:
-        """The path of the one-time address of the run's job number `start_no`, and what came in at it.
+        """The one-time address of the run's job number `start_no` (its path where the server knows no more), and what came in.
 
         Raises:
             CallbackRefusedError: there is none, and why.
@@ -174,7 +174,7 @@ class AttemptReporter:
                 continue
             if not result.ok or result.callback_path is None:
                 raise CallbackRefusedError(result.code or "refused", result.detail or "")
-            return result.callback_path, result.delivery
+            return result.callback_url or result.callback_path, result.delivery
 
     async def news(self) -> None:
         """Wait until the server says that something came in for the attempt; it may have been for nothing."""

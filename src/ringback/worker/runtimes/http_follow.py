@@ -169,10 +169,10 @@ class Follower:
         callback = self.work.http.get("callback")
         secret = callback.get("secret") if isinstance(callback, Mapping) else None
         try:
-            path, delivery = await self.work.reporter.callback(self.job.start_no, secret)
+            address, delivery = await self.work.reporter.callback(self.job.start_no, secret)
         except CallbackRefusedError as error:
             return self.work.failed(f"no callback address: {error}")
-        self.work.hide(path.rpartition("/")[2])
+        self.work.hide(address.rpartition("/")[2])
         if delivery is None:
             return None
         answer = _answer_of(delivery, self.job.url)

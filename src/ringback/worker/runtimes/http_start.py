@@ -49,9 +49,9 @@ async def _callback_url(work: Work, start_no: int) -> str | None:
     if not callback:
         return None
     told = callback if isinstance(callback, dict) else {}
-    path, _ = await work.reporter.callback(start_no, told.get("secret"))
-    work.hide(path.rpartition("/")[2])
-    return str(told.get("base") or work.server_url).rstrip("/") + path
+    address, _ = await work.reporter.callback(start_no, told.get("secret"))
+    work.hide(address.rpartition("/")[2])
+    return work.server_url + address if address.startswith("/") else address
 
 
 def _request(work: Work, start_no: int, callback_url: str | None) -> HttpRequest:

@@ -1,0 +1,1 @@
+"""The A2A door against the official client."""
