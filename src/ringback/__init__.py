@@ -16,6 +16,7 @@ if TYPE_CHECKING:
         ChildRefusedError as ChildRefusedError,
         Fail as Fail,
         QuestionRefusedError as QuestionRefusedError,
+        Released as Released,
         UnansweredError as UnansweredError,
     )
 
@@ -28,6 +29,7 @@ __all__ = [
     "Context",
     "Fail",
     "QuestionRefusedError",
+    "Released",
     "Reply",
     "Retry",
     "Ringback",
@@ -45,6 +47,7 @@ _HOMES = {
     "ChildRefusedError": "ringback.worker.signals",
     "Fail": "ringback.worker.signals",
     "QuestionRefusedError": "ringback.worker.signals",
+    "Released": "ringback.worker.signals",
     "Reply": "ringback.worker.asking",
     "UnansweredError": "ringback.worker.signals",
 }

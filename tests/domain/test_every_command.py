@@ -67,7 +67,7 @@ TABLE: list[tuple[str, Command, int, str]] = [
     ("upstream ended, not waited for", UpstreamEnded(run_id(9), has_succeeded=False), SOON,
      "same       same       same       same       same       same       same       same"),
     ("ask", Ask(InteractionId("i1"), True, "approval"), SOON,
-     "noted      noted      noted      noted      noted      illegal    illegal    illegal"),
+     "illegal    noted      noted      illegal    noted      illegal    illegal    illegal"),
     ("close what is not open", CloseInteraction(InteractionId("i1"), "answered"), SOON,
      "same       same       same       same       same       same       same       same"),
     ("continue", Continue({"request": {"method": "ping"}}), SOON,

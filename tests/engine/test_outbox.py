@@ -113,7 +113,9 @@ async def test_the_loop_wakes_when_something_is_owed(here: Installed) -> None:
 
 async def test_questions_of_an_ended_run_are_withdrawn(here: Installed) -> None:
     run = await here.start()
-    store = here.core.store
+    store, session = here.core.store, await here.attach()
+    (claim,) = await here.claim(session, 1)
+    await here.begin(session, claim)
     db = Connection(here.path)
     db.run(
         f"INSERT INTO interactions VALUES ('i1', '{run.run_id}', 'approval', 1, 'open', '{{}}', NULL, 0, NULL, NULL)"
@@ -124,7 +126,7 @@ async def test_questions_of_an_ended_run_are_withdrawn(here: Installed) -> None:
         "interactionId": "i1",
         "reason": "approval",
     }
-    await here.core.runs.cancel(PROJECT, run.run_id, by="me")
+    await here.settle(session, claim)
 
     await here.core.engine.outbox.pay()
 

@@ -26,15 +26,15 @@ def check_run(run: Run, now: Moment) -> None:
         assert (run.attempt.started_at is not None) == (run.status is not Status.SUBMITTED)
     retry = run.policy.retry
     most = max(UNSTARTED_ATTEMPTS_MAX, retry.attempts_max, run.policy.attempts_after_loss_max)
-    assert run.attempt_no <= most, "attempts stay within the budget"
+    assert run.attempt_no <= most + run.attempts_parked, "attempts stay within the budget"
+    assert 0 <= run.attempts_parked <= run.attempts_done
 
 
 def _check_end(run: Run) -> None:
     assert run.is_terminal == (run.ended_at is not None)
     assert (run.failure_kind is not None) == (run.status is Status.FAILED)
-    assert (run.time_limit is not None) == (run.failure_kind in TIMED_ENDS), (
-        "a timeout names its limit, nothing else does"
-    )
+    assert run.time_limit is None or run.failure_kind in TIMED_ENDS, "a timeout names its limit, nothing else does"
+    assert run.time_limit is not None or run.failure_kind is not FailureKind.TIMEOUT
     if run.end_reason is not None:
         assert run.cancellation is not None
         assert run.status in (Status.CANCELED, Status.SUCCEEDED)
@@ -47,6 +47,7 @@ def _check_end(run: Run) -> None:
 def _check_overlay(run: Run) -> None:
     if run.blocking is not None:
         assert run.open_interactions > 0
+        assert run.is_held or run.is_parked
     if run.is_terminal:
         assert (run.blocking, run.open_interactions) == (None, 0)
 
@@ -71,9 +72,11 @@ def _check_timers(run: Run, now: Moment) -> None:
     if run.ready_at is not None:
         assert run.status in WAITING
         assert not run.waiting_on
+        assert run.blocking is None, "a parked run waits for its answer"
         assert max(run.not_before or 0, run.backoff_until or 0) <= now
     if run.status in WAITING:
-        assert run.ready_at is not None or run.waiting_on or run.timer_at is not None, "something will wake it"
+        will_be_woken = run.waiting_on or run.timer_at is not None or run.is_parked
+        assert run.ready_at is not None or will_be_woken, "something will wake it"
     if run.deadline_at is not None or run.status is Status.CANCELING:
         assert run.timer_at is not None
     if run.status is Status.RUNNING and run.policy.limits.attempt is not None:

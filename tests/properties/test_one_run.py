@@ -75,6 +75,7 @@ SETTLED = st.fixed_dictionaries(
         "time_limit": WORKERS_LIMITS,
         "was_forced": st.booleans(),
         "is_retryable": st.sampled_from([True, True, False]),
+        "is_parked": st.booleans(),
     }
 )
 
@@ -164,12 +165,12 @@ class OneRun(RuleBasedStateMachine):
         assert run.fence > max(self.begun, default=0)
         self.begun.append(run.fence)
         gone = [each for each in self.attempts if each.outcome in GONE and each.attempt.started_at is not None]
-        if gone:
+        if len(gone) > run.attempts_parked:
             assert run.policy.may_repeat_after_loss, "work that may have begun is not begun again"
         most = run.policy.retry.attempts_max
         if run.policy.may_repeat_after_loss:
             most = max(most, run.policy.attempts_after_loss_max)
-        assert len(self.begun) <= most
+        assert len(self.begun) <= most + run.attempts_parked
 
     def fence(self, off: int) -> int:
         return self.run.fence + off

@@ -43,6 +43,22 @@ def ask_twice(ctx: Context) -> list[Any]:
 
 
 @app.tool
+def ask_parked(ctx: Context, file: str) -> list[Any]:
+    """Does its first step once, gives its slot back for an answer, and goes on with it."""
+    if ctx.last_checkpoint is None:
+        _leave(file, "prepared\n")
+        ctx.checkpoint("prepared")
+    go = ctx.ask("Deploy?", key="go", release=True, expires_in=600)
+    return [ctx.attempt_no, ctx.last_checkpoint, go.decision]
+
+
+@app.tool
+def ask_in_vain(ctx: Context) -> None:
+    """Doesn't care what becomes of it when nobody answers."""
+    ctx.ask("Anybody?", expires_in=0.5, release=True)
+
+
+@app.tool
 def spin(seconds: float, file: str) -> str:
     """Hogs the interpreter with a loop."""
     _leave(file, "begun\n")

@@ -80,3 +80,52 @@ def test_a_question_is_asked_again_after_its_worker_was_killed_and_an_answer_is_
     again = ringback(here.data, "answer", asked["interactionId"], "name=Eve", "--json")
     assert again.json["error"]["code"] == "already_answered"
     assert ringback(here.data, "answer", job).code == 2, "it asks nothing any more"
+
+
+def test_a_parked_job_holds_no_slot_and_goes_on_where_it_stopped(fresh: Fresh) -> None:
+    """One slot: another job runs on it meanwhile. The server and the worker are killed while people think."""
+    here = fresh()
+    server = here.start_server()
+    worker = here.start_worker(app=FUNCTIONS, slots=1)
+    client = here.client()
+    file = here.work / "steps"
+    job = client.start("ask_parked", {"file": str(file)})
+    asked = _asked(client, job, "Deploy?")
+    until(lambda: client.attempts(job)[0].get("outcome") == "released", "its attempt gave the slot back")
+    shown = client.job(job)
+    assert (shown["status"], shown["waiting_for"]["interactionId"]) == ("running", asked["interactionId"])
+    assert client.ended(client.start(here.command("true")), within_s=WITHIN_S)["status"] == "done"
+    server.kill()
+    worker.kill()
+    here.start_server()
+    here.start_worker(app=FUNCTIONS, slots=1)
+    assert _asked(client, job, "Deploy?")["interactionId"] == asked["interactionId"]
+
+    _respond(client, asked, decision="approve")
+
+    ended = client.ended(job, within_s=WITHIN_S)
+    assert (ended["status"], ended["attempts"]) == ("done", 2)
+    assert client.result(job)["result"] == [2, "prepared", "approve"]
+    attempts = client.attempts(job)
+    assert [(each["reason"], each["outcome"]) for each in attempts] == [("first", "released"), ("answer", "succeeded")]
+    assert file.read_text(encoding="utf-8") == "prepared\n", "what was kept was not done again"
+    assert len(client.read("GET", f"/v1/runs/{job}/interactions")["items"]) == 1
+
+
+def test_a_stop_ends_a_parked_job_at_once_and_an_unanswered_question_ends_one_as_expired(fresh: Fresh) -> None:
+    here = fresh()
+    here.start_server()
+    here.start_worker(app=FUNCTIONS)
+    client = here.client()
+    job = client.start("ask_parked", {"file": str(here.work / "steps")})
+    _asked(client, job, "Deploy?")
+    until(lambda: client.attempts(job)[0].get("outcome") == "released", "its attempt gave the slot back")
+    client.stop(job)
+    stopped = client.ended(job, within_s=WITHIN_S)
+    assert (stopped["status"], stopped["end_reason"]) == ("cancelled", "cancelled_cooperatively")
+
+    unheard = client.start("ask_in_vain")
+    ended = client.ended(unheard, within_s=WITHIN_S)
+    assert (ended["status"], ended["error_kind"]) == ("failed", "expired")
+    assert [each["outcome"] for each in client.attempts(unheard)] == ["released", "failed"]
+    assert ringback(here.data, "wait", unheard).code == 4

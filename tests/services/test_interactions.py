@@ -374,3 +374,105 @@ async def test_an_answer_cannot_be_withdrawn(here: Installed) -> None:
     with pytest.raises(AlreadyAnsweredError) as refused:
         await here.core.interactions.withdraw(PROJECT, asked.interaction_id)
     assert refused.value.status == "rejected"
+
+
+async def _parked(here: Installed, **question: Any) -> tuple[Session, dict[str, Any], Interaction]:
+    session, claim = await _running(here)
+    asked = await _ask(here, claim, **question)
+    told = await here.settle(session, claim, AttemptOutcome.RELEASED, is_parked=True)
+    assert told == {"ok": True}
+    return session, claim, asked
+
+
+async def test_a_parked_run_goes_on_with_the_answer_and_nobody_is_asked_twice(here: Installed) -> None:
+    session, claim, asked = await _parked(here)
+    run = await here.look(claim["runId"])
+    details = await here.core.runs.describe(run)
+    assert (run.is_parked, await here.claim(session, 1)) == (True, [])
+    assert details.waiting_for == {"kind": "interaction", "interactionId": asked.interaction_id, "reason": "Deploy?"}
+
+    await _respond(here, asked, YES)
+
+    (again,) = await here.claim(session, 1)
+    if not again["started"]:
+        await here.begin(session, again)
+    found = await _ask(here, again)
+    assert (found.interaction_id, found.status) == (asked.interaction_id, "answered")
+    ended, current = await here.core.runs.attempts(await here.look(claim["runId"]))
+    assert ([each.outcome for each in ended], current and current.reason) == ([AttemptOutcome.RELEASED], "answer")
+
+
+async def test_what_is_asked_beside_a_parked_question_stays_open_and_is_the_next_attempts(here: Installed) -> None:
+    session, claim = await _running(here)
+    beside = await _ask(here, claim, key="beside", blocking=False)
+    asked = await _ask(here, claim)
+    await here.settle(session, claim, AttemptOutcome.RELEASED, is_parked=True)
+    await here.core.engine.outbox.pay()
+    assert (await here.look(claim["runId"])).open_interactions == 2
+    await _respond(here, asked, YES)
+    here.clock.advance(SECOND)
+    (again,) = await here.claim(session, 1)
+    assert (await _ask(here, again, key="beside", blocking=False)).interaction_id == beside.interaction_id
+    await _respond(here, beside, NO)
+    assert (await here.look(claim["runId"])).open_interactions == 0
+
+
+@pytest.mark.parametrize("how", ["expires", "is withdrawn"])
+async def test_a_parked_question_that_nobody_answers_lets_the_work_hear_of_it(here: Installed, how: str) -> None:
+    session, _, asked = await _parked(here, expiresInS=10)
+    here.clock.advance(11 * SECOND)
+    if how == "expires":
+        assert await here.core.interactions.expire() == 1
+    else:
+        await here.core.interactions.withdraw(PROJECT, asked.interaction_id)
+    (again,) = await here.claim(session, 1)
+    found = await _ask(here, again, expiresInS=10)
+    assert (found.interaction_id, found.response) == (asked.interaction_id, None)
+    assert found.status == ("expired" if how == "expires" else "withdrawn")
+
+
+async def test_an_older_debt_does_not_take_a_parked_question_away(here: Installed) -> None:
+    """The outbox is paid late: what it withdraws is what was asked when it was owed."""
+    _, claim = await _running(here, idempotent=True)
+    left = await _ask(here, claim, key="left", blocking=False)
+    await apply(here.core.store, RunId(claim["runId"]), Lose(claim["fence"], "its worker died", 0.0))
+    here.clock.advance(3600 * SECOND)
+    await here.core.engine.timers.fire()
+    session = await here.attach()
+    (again,) = await here.claim(session, 1)
+    if not again["started"]:
+        await here.begin(session, again)
+    here.clock.advance(SECOND)
+    asked = await _ask(here, again)
+    await here.settle(session, again, AttemptOutcome.RELEASED, is_parked=True)
+
+    await here.core.engine.outbox.pay()
+
+    statuses = {
+        each.interaction_id: each.status
+        for each in await here.core.interactions.of_run(await here.look(claim["runId"]))
+    }
+    assert statuses == {left.interaction_id: "withdrawn", asked.interaction_id: "open"}
+    assert (await here.look(claim["runId"])).is_parked
+
+
+async def test_a_stop_of_a_parked_run_withdraws_its_question(here: Installed) -> None:
+    _, claim, asked = await _parked(here)
+    ended = await here.core.runs.cancel(PROJECT, claim["runId"], by="ann")
+    assert (ended.status, ended.end_reason) == (Status.CANCELED, "cancelled_cooperatively")
+    await here.core.engine.outbox.pay()
+    with pytest.raises(AlreadyAnsweredError) as refused:
+        await _respond(here, asked, YES)
+    assert refused.value.status == "withdrawn"
+
+
+async def test_the_answer_to_a_question_that_an_attempt_left_behind_changes_no_count(here: Installed) -> None:
+    _, claim = await _running(here, idempotent=True)
+    left = await _ask(here, claim, key="left", blocking=False)
+    await apply(here.core.store, RunId(claim["runId"]), Lose(claim["fence"], "its worker died", 0.0))
+    here.clock.advance(3600 * SECOND)
+    await here.core.engine.timers.fire()
+    (again,) = await here.claim(await here.attach(), 1)
+    await _ask(here, again, key="new", blocking=False)
+    assert (await _respond(here, left, YES)).status == "answered"
+    assert (await here.look(claim["runId"])).open_interactions == 1

@@ -61,6 +61,38 @@ def takes_back(ctx: Context) -> list[Any]:
 
 
 @app.tool
+async def parks(ctx: Context, swallow: bool = False) -> list[Any]:
+    """Keep a value, give the slot back, and go on with the answer."""
+    steps = ctx.last_checkpoint or []
+    if not steps:
+        steps = ["prepared"]
+        ctx.checkpoint(steps)
+    try:
+        reply = await ctx.ask("Go on?", key="go", release=True)
+    except Exception:  # noqa: BLE001 - as a library's handler would be: it must not swallow what is no error
+        return ["swallowed"]
+    return [*steps, reply.decision]
+
+
+@app.tool
+def parks_in_sync(ctx: Context) -> Any:
+    """The same in a sync tool."""
+    return ctx.ask("Go on?", release=True).decision
+
+
+@app.tool
+def parks_beside(ctx: Context) -> Any:
+    """What can't be."""
+    return ctx.ask("Go on?", release=True, blocking=False)
+
+
+@app.tool
+def lets_pass(ctx: Context) -> None:
+    """Doesn't care for what ctx.ask raises."""
+    ctx.ask("Go on?")
+
+
+@app.tool
 def asks_twice(ctx: Context) -> list[Any]:
     """Two questions with one title are two."""
     return [ctx.ask("Again?").decision, ctx.ask("Again?").decision]

@@ -77,7 +77,7 @@ class Recorder:
     async def child(self, tool: str, arguments: Mapping[str, Any]) -> str:
         raise AssertionError("a command starts no children")
 
-    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    async def ask(self, question: Mapping[str, Any], *, parks: bool = False) -> tuple[str, Mapping[str, Any] | None]:
         raise AssertionError("a command asks nothing")
 
     async def withdraw(self, key: str) -> str | None:

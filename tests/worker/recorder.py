@@ -86,7 +86,7 @@ class Recorder:
             await asyncio.Event().wait()
         return f"child-{len(self.children)}"
 
-    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    async def ask(self, question: Mapping[str, Any], *, parks: bool = False) -> tuple[str, Mapping[str, Any] | None]:
         self.questions.append(question)
         self._changed.set()
         if question["title"] == "refused":

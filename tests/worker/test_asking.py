@@ -148,3 +148,44 @@ async def test_a_withdrawn_question_has_no_answer() -> None:
         started = tools.begin("asks", {"title": "Deploy?"})
         started.recorder.replies.append(("withdrawn", None))
         assert (await started.task).result == {"UnansweredError": "the question is withdrawn"}
+
+
+@pytest.mark.parametrize("tool", ["parks", "parks_in_sync"])
+async def test_an_attempt_gives_its_slot_back_while_people_think(tool: str) -> None:
+    async with asking() as tools:
+        started = tools.begin(tool)
+        started.recorder.replies.append(("open", None))
+        outcome = await started.task
+        assert (outcome.kind, outcome.parked) == ("released", True)
+        assert outcome.to_wire() == {"outcome": "released", "parked": True}
+        assert started.recorder.withdrawn == []
+        again = tools.begin(tool, checkpoint=["prepared"])
+        again.recorder.replies.append(("answered", {"decision": "approve"}))
+        assert (await again.task).result == (["prepared", "approve"] if tool == "parks" else "approve")
+
+
+async def test_an_answer_that_is_there_needs_no_giving_back() -> None:
+    async with asking() as tools:
+        started = tools.begin("parks")
+        started.recorder.replies.append(("rejected", {"decision": "reject"}))
+        assert (await started.task).result == ["prepared", "reject"]
+
+
+async def test_only_a_question_that_blocks_gives_the_slot_back() -> None:
+    async with asking() as tools:
+        outcome = await tools.call("parks_beside")
+        assert (outcome.kind, outcome.error_kind) == ("failed", "tool_error")
+        assert "release=True" in (outcome.error_message or "")
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "retryable"), [("expired", "expired", False), ("withdrawn", "tool_error", True)]
+)
+async def test_a_question_that_nobody_answered_ends_a_tool_that_lets_it_pass(
+    status: str, kind: str, retryable: bool
+) -> None:
+    async with asking() as tools:
+        started = tools.begin("lets_pass")
+        started.recorder.replies.append((status, None))
+        outcome = await started.task
+        assert (outcome.kind, outcome.error_kind, outcome.retryable) == ("failed", kind, retryable)

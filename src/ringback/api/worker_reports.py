@@ -110,6 +110,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     limit: TimeLimit | None = None
     forced: bool | None = None
     retryable: bool | None = None
+    parked: bool = False
 
 
 def report_of(wire: WireReport, index: int) -> Report:
@@ -202,6 +203,7 @@ def _settle(wire: WireReport, run_id: RunId, outcome: AttemptOutcome, pointer: s
         time_limit=wire.limit,
         was_forced=bool(wire.forced),
         is_retryable=wire.retryable is not False,
+        is_parked=wire.parked,
     )
 
 

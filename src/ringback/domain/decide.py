@@ -6,7 +6,7 @@ refused command changes nothing. Laws that hold for any sequence of commands:
 * a terminal status has no exit, and the first one wins;
 * a run has at most one attempt at a time; every claim raises the fence, and only its bearer may write for the attempt;
 * once a stop was accepted no further attempt starts;
-* work that may have begun is never begun again unless its policy says that it may be;
+* work that may have begun is never begun again unless its policy says that it may be, or it gave its slot back for an answer;
 * `ready_at` and `timer_at` follow from the rest of the run (`arm`), so that no status can be left without its timer.
 """
 
@@ -96,7 +96,7 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
         case Ask():
             return _ask(run, command, now)
         case CloseInteraction():
-            return _close_interaction(run, command)
+            return _close_interaction(run, command, now)
         case Continue():
             return _continue(run, command)
         case Tick():
@@ -207,7 +207,9 @@ def _cancel(run: Run, cancel: Cancel, now: Moment) -> Decision:
     requested = NewEvent("cancel.requested", body)
     run = replace(run, cancellation=asked)
     if run.status in WAITING:
-        done = finish(run, Status.CANCELED, now, end_reason=EndReason.CANCELLED_BEFORE_START)
+        # A parked run has begun, and its work left by itself; before any other next attempt nothing of it runs, either.
+        reason = EndReason.CANCELLED_COOPERATIVELY if run.is_parked else EndReason.CANCELLED_BEFORE_START
+        done = finish(run, Status.CANCELED, now, end_reason=reason)
         return replace(done, events=(requested, *done.events), outbox=_with_children(run, done))
     canceling = arm(replace(run, status=Status.CANCELING), now)
     events = (requested, status_event(run, canceling))
@@ -245,7 +247,7 @@ def _note_child(run: Run, note: NoteChild) -> Decision:
 def _ask(run: Run, ask: Ask, now: Moment) -> Decision:
     if run.blocking is not None and run.blocking.interaction_id == ask.interaction_id:
         return Decision(run)  # said twice
-    if run.is_terminal or (ask.is_blocking and run.blocking is not None):
+    if not run.is_held or (ask.is_blocking and run.blocking is not None):
         raise IllegalTransitionError(run.run_id, "blocked" if run.blocking else run.status, "open an interaction")
     asked = replace(run, open_interactions=run.open_interactions + 1)
     if ask.is_blocking:
@@ -254,12 +256,16 @@ def _ask(run: Run, ask: Ask, now: Moment) -> Decision:
     return Decision(asked, (NewEvent("interaction.requested", body),))
 
 
-def _close_interaction(run: Run, close: CloseInteraction) -> Decision:
+def _close_interaction(run: Run, close: CloseInteraction, now: Moment) -> Decision:
+    if not close.is_counted:
+        return Decision(replace(run))  # nothing of the run changes, but its version: an answer is single
     is_blocking = run.blocking is not None and run.blocking.interaction_id == close.interaction_id
     others = run.open_interactions - (run.blocking is not None)
     if run.is_terminal or not (is_blocking or others):
         return Decision(run)
     closed = replace(run, open_interactions=run.open_interactions - 1, blocking=None if is_blocking else run.blocking)
+    if run.is_parked and is_blocking:
+        closed = arm(closed, now)  # the next attempt finds the answer
     kind = "interaction.responded" if close.status in ("answered", "rejected") else "interaction.updated"
     return Decision(closed, (NewEvent(kind, {"interactionId": close.interaction_id, "status": close.status}),))
 
@@ -288,7 +294,8 @@ def _tick_waiting(run: Run, now: Moment) -> Decision:
     for limit, due in ((TimeLimit.DEADLINE, run.deadline_at), (TimeLimit.QUEUE, queue_until)):
         if due is not None and now >= due:
             kind = FailureKind.EXPIRED if run.attempts_done == 0 else FailureKind.TIMEOUT
-            error = f"the limit of time was hit before it could start: {limit}"
+            until = "before its question was answered" if run.is_parked else "before it could start"
+            error = f"the limit of time was hit {until}: {limit}"
             return finish(run, Status.FAILED, now, failure_kind=kind, time_limit=limit, error=error)
     return Decision(arm(run, now))
 

@@ -1,7 +1,8 @@
 """How attempts and runs end: settled by their worker, lost with it, or closed by the ledger.
 
-An attempt that ends leaves the run in one of three ways: finished, back in the queue (`retrying`), or canceled. Which one it
-is depends on the outcome, on whether a stop was accepted, and on the policy; nothing here asks who reports.
+An attempt that ends leaves the run in one of four ways: finished, back in the queue (`retrying`), canceled, or parked: `retrying`
+as well, with its question open and no slot held until that is over. Which one it is depends on the outcome, on whether a stop was
+accepted, and on the policy; nothing here asks who reports.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from typing import Any
 
 from ringback.domain.errors import IllegalTransitionError
 from ringback.domain.moments import Moment
-from ringback.domain.policy import UNSTARTED_ATTEMPTS_MAX
+from ringback.domain.policy import PARKED_ATTEMPTS_MAX, UNSTARTED_ATTEMPTS_MAX
 from ringback.domain.records import replace
 from ringback.domain.runs import (
     AttemptOutcome,
@@ -99,6 +100,8 @@ def end_attempt(run: Run, now: Moment, *, outcome: str, error: str | None) -> De
 
 def settle(run: Run, how: Settle, now: Moment) -> Decision:
     """End the current attempt as its worker saw it end."""
+    if how.outcome is AttemptOutcome.RELEASED and how.is_parked and run.status is not Status.SUBMITTED:
+        return _park(run, now)
     if how.outcome is AttemptOutcome.RELEASED:
         return lose(run, Lose(how.fence, how.error or "its worker was shut down", how.draw), now, outcome="released")
     result = NewEvent("tool_result", how.result)
@@ -117,15 +120,31 @@ def settle(run: Run, how: Settle, now: Moment) -> Decision:
     return Decision(done.run, (*before, *done.events), ended.ended, done.outbox)
 
 
+def _park(run: Run, now: Moment) -> Decision:
+    """Give the slot back until the blocking question is over; what the work asked stays open, and no budget is touched."""
+    ended = end_attempt(run, now, outcome=AttemptOutcome.RELEASED.value, error=None)
+    free = replace(ended.run, attempts_parked=run.attempts_parked + 1)
+    if run.status is Status.CANCELING:
+        done = finish(free, Status.CANCELED, now, end_reason=EndReason.CANCELLED_COOPERATIVELY)
+    elif free.attempts_parked > PARKED_ATTEMPTS_MAX:
+        error = f"it gave its slot back {PARKED_ATTEMPTS_MAX} times"
+        done = finish(free, Status.FAILED, now, failure_kind=FailureKind.ATTEMPTS_EXHAUSTED, error=error)
+    else:
+        back = replace(free, status=Status.RETRYING, next_reason=AttemptReason.ANSWER, backoff_until=None)
+        parked = arm(back, now)
+        done = Decision(parked, (status_event(run, parked, reason=AttemptReason.ANSWER),))
+    return Decision(done.run, (*ended.events, *done.events), ended.ended, done.outbox)
+
+
 def _settle_failed(run: Run, how: Settle, now: Moment, result_at: int) -> Decision:
     kind, limit = how.error_kind or FailureKind.TOOL_ERROR, None
     if how.outcome is AttemptOutcome.TIMED_OUT:
         kind, limit = FailureKind.TIMEOUT, how.time_limit or TimeLimit.ATTEMPT
     is_final = not how.is_retryable or run.status is not Status.RUNNING or limit is TimeLimit.DEADLINE
     budget = run.policy.retry.attempts_max
-    if not is_final and run.attempts_done < budget:
+    if not is_final and run.attempts_spent < budget:
         return _retry(run, AttemptReason.RETRY, how.draw, now, error=how.error)
-    if budget > 1 and run.attempts_done >= budget and kind is FailureKind.TOOL_ERROR:
+    if budget > 1 and run.attempts_spent >= budget and kind is FailureKind.TOOL_ERROR:
         kind = FailureKind.ATTEMPTS_EXHAUSTED
     return finish(
         run,
@@ -152,7 +171,7 @@ def lose(run: Run, how: Lose, now: Moment, *, outcome: str = "lost") -> Decision
     elif not run.policy.may_repeat_after_loss:
         error = f"{how.why}; whether the work was done is unknown, and it is not marked as safe to repeat"
         done = finish(free, Status.FAILED, now, failure_kind=FailureKind.LOST, error=error)
-    elif free.attempts_done < run.policy.attempts_after_loss_max:
+    elif free.attempts_spent < run.policy.attempts_after_loss_max:
         if outcome == "released":  # its worker gave it back in good order: the next one need not wait
             done = _back(free, AttemptReason.LOST, None, now, error=how.why)
         else:
@@ -164,13 +183,13 @@ def lose(run: Run, how: Lose, now: Moment, *, outcome: str = "lost") -> Decision
 
 def _lose_unstarted(run: Run, how: Lose, now: Moment) -> Decision:
     """User code never ran, so another attempt repeats nothing."""
-    if run.attempts_done >= max(UNSTARTED_ATTEMPTS_MAX, run.policy.retry.attempts_max):
+    if run.attempts_spent >= max(UNSTARTED_ATTEMPTS_MAX, run.policy.retry.attempts_max):
         return finish(run, Status.FAILED, now, failure_kind=FailureKind.ATTEMPTS_EXHAUSTED, error=how.why)
     return _back(run, AttemptReason.LOST, None, now, error=how.why)
 
 
 def _retry(run: Run, reason: AttemptReason, draw: float, now: Moment, *, error: str | None) -> Decision:
-    return _back(run, reason, now + run.policy.retry.wait_after(run.attempts_done, draw=draw), now, error=error)
+    return _back(run, reason, now + run.policy.retry.wait_after(run.attempts_spent, draw=draw), now, error=error)
 
 
 def _back(run: Run, reason: AttemptReason, until: Moment | None, now: Moment, *, error: str | None) -> Decision:

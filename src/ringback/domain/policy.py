@@ -17,6 +17,7 @@ LOST_ATTEMPTS_MAX = 3  # attempts of a run that may be repeated after a loss and
 POLICY_DEFAULTS: Mapping[str, Mapping[str, Any]] = {
     "http": {"retryOnLost": True, "lostAttemptsMax": 1_000, "cancelGraceS": 30}
 }
+PARKED_ATTEMPTS_MAX = 1_000  # attempts that gave their slot back for an answer: no failure, yet not without end
 UNSTARTED_ATTEMPTS_MAX = 10  # attempts lost before user code ran: harmless, yet not without end
 
 

@@ -16,7 +16,7 @@ from ringback.domain.ids import AttemptId, InteractionId, ProjectId, RunId, Sess
 from ringback.domain.moments import Micros, Moment
 from ringback.domain.policy import Policy
 from ringback.domain.runtimes import Attachment
-from ringback.domain.states import HELD, TERMINAL, EndReason, FailureKind, Status, TimeLimit
+from ringback.domain.states import HELD, TERMINAL, WAITING, EndReason, FailureKind, Status, TimeLimit
 
 
 class AttemptReason(StrEnum):
@@ -105,6 +105,7 @@ class Run:
     Attributes:
         lane: where it queues: project-wide pool, need and concurrency key (see `admission`).
         attempts_done: attempts that have ended, whatever their outcome.
+        attempts_parked: those of them that gave their slot back until their question is answered; no budget counts them.
         ready_at: set exactly while a claim may take it.
         timer_at: when `Tick` has something to decide, at the latest.
         waiting_on: upstream runs whose end it still awaits.
@@ -132,6 +133,7 @@ class Run:
     fence: int = 0
     attempt: Attempt | None = None
     attempts_done: int = 0
+    attempts_parked: int = 0
     next_reason: AttemptReason = AttemptReason.FIRST
     backoff_until: Moment | None = None
     ready_at: Moment | None = None
@@ -159,6 +161,16 @@ class Run:
     @property
     def is_held(self) -> bool:
         return self.status in HELD
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether it waits for an answer and holds no slot: the next attempt begins when its question is over."""
+        return self.status in WAITING and self.blocking is not None
+
+    @property
+    def attempts_spent(self) -> int:
+        """The ended attempts that count against the budgets of the policy."""
+        return self.attempts_done - self.attempts_parked
 
     @property
     def attempt_no(self) -> int:
@@ -252,7 +264,11 @@ class Append:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settle:
-    """How an attempt ended, as its worker saw it. `draw` in [0, 1) spreads a retry."""
+    """How an attempt ended, as its worker saw it. `draw` in [0, 1) spreads a retry.
+
+    Attributes:
+        is_parked: a released attempt that gave its slot back by itself, until the question that blocks the run is over.
+    """
 
     fence: int
     outcome: AttemptOutcome
@@ -264,6 +280,7 @@ class Settle:
     time_limit: TimeLimit | None = None
     was_forced: bool = False
     is_retryable: bool = True
+    is_parked: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,8 +315,11 @@ class Ask:
 
 @dataclass(frozen=True, slots=True)
 class CloseInteraction:
+    """A question is over. `is_counted`: it is one of those that the run counts, not left by an attempt that is over."""
+
     interaction_id: InteractionId
     status: str
+    is_counted: bool = True
 
 
 @dataclass(frozen=True, slots=True)

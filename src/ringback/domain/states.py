@@ -80,7 +80,7 @@ TRANSITIONS: Mapping[Status, Mapping[Status, str]] = {
     _S.RUNNING: {
         _S.SUCCEEDED: "the work succeeded",
         _S.FAILED: "the work failed, timed out or was lost, and no attempt is left",
-        _S.RETRYING: "the attempt failed or was lost, and another one is allowed",
+        _S.RETRYING: "the attempt failed or was lost, and another one is allowed; or it gave its slot back for an answer",
         _S.CANCELING: "stop accepted",
     },
     _S.RETRYING: {

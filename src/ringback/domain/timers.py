@@ -12,9 +12,10 @@ def arm(run: Run, now: Moment) -> Run:
     """`run` with `ready_at` and `timer_at` set as its status and limits ask for."""
     if run.status in WAITING:
         wake = max(run.not_before or 0, run.backoff_until or 0)
-        is_ready = not run.waiting_on and wake <= now
+        is_held_back = bool(run.waiting_on) or run.blocking is not None  # a parked run waits for its answer
+        is_ready = not is_held_back and wake <= now
         ready_at = (run.ready_at or now) if is_ready else None
-        timers = (None if is_ready or run.waiting_on else wake, queue_limit_at(run), run.deadline_at)
+        timers = (None if is_ready or is_held_back else wake, queue_limit_at(run), run.deadline_at)
         return replace(run, ready_at=ready_at, timer_at=_earliest(*timers))
     return replace(run, ready_at=None, timer_at=_backstop_at(run))
 

@@ -11,9 +11,8 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ringback.domain.errors import NotFoundError
 from ringback.domain.ids import RunId
-from ringback.domain.moments import SECOND, Micros, Moment
+from ringback.domain.moments import SECOND, Micros
 from ringback.domain.runs import Cancel, Command, UpstreamEnded
 from ringback.domain.states import Status
 from ringback.engine.apply import apply_on
@@ -75,7 +74,7 @@ class Outbox:
 
         def work(desk: Desk) -> None:
             if command is None:
-                values = {"run_id": run_id, "before": _asked_before(desk, run_id), "now": desk.now}
+                values = {"run_id": run_id, "asked_by": entry["created_at"], "now": desk.now}
                 desk.write("withdraw_interactions", values)
             else:
                 for other in others:
@@ -99,12 +98,3 @@ class Outbox:
                 has_succeeded = run is not None and run.status is Status.SUCCEEDED
                 links = await reads.links(run_id, backwards=True, relation="depends_on")
                 return UpstreamEnded(run_id, has_succeeded), [link.from_run_id for link in links]
-
-
-def _asked_before(desk: Desk, run_id: RunId) -> Moment:
-    """What the attempt under way asks stays open; with none under way, nothing does."""
-    try:
-        attempt = desk.run(run_id).attempt
-    except NotFoundError:  # removed meanwhile, and its questions with it
-        attempt = None
-    return desk.now + 1 if attempt is None else attempt.claimed_at

@@ -28,14 +28,14 @@ from ringback.domain.errors import (
     StaleFenceError,
 )
 from ringback.domain.ids import InteractionId, ProjectId, RunId
-from ringback.domain.moments import SECOND, Micros, rfc3339
-from ringback.domain.runs import Ask, CloseInteraction, Run
+from ringback.domain.moments import SECOND, Micros, Moment, rfc3339
+from ringback.domain.runs import Ask, AttemptReason, CloseInteraction, Run
 from ringback.domain.states import Status
 from ringback.engine.bells import Bells
 from ringback.ports.clock import Clock
 from ringback.ports.store import Desk, Store
 from ringback.services.access import Respondent, admit_respondent
-from ringback.services.questions import Answer, Interaction, check_answer, check_question, interaction_of, is_orphaned
+from ringback.services.questions import Answer, Interaction, check_answer, check_question, interaction_of
 
 log = logging.getLogger(__name__)
 
@@ -81,9 +81,11 @@ class Interactions:
         check_question(question)
         for _ in range(TRIES):
             run = await self._holding(run_id, fence)
+            since = await self._since(run)
             known = [each for each in await self.of_run(run) if each.question["key"] == question["key"]]
-            before = [each for each in known if each.is_open and is_orphaned(each, run)]
-            if known and known[-1].status != "withdrawn" and not before:
+            assert since is not None
+            before = [each for each in known if each.is_open and each.opened_at < since]
+            if known and not before and _counts(known[-1], run, since):
                 return known[-1]
             if run.status is Status.CANCELING:
                 raise CancelRequestedError(run_id)
@@ -237,12 +239,15 @@ class Interactions:
         values: dict[str, Any] = {"interaction_id": found.interaction_id, "status": status}
         values["response"] = None if response is None else json.dumps(response)
 
+        since = await self._since(seen)
+        close = CloseInteraction(found.interaction_id, status, since is not None and found.opened_at >= since)
+
         def work(desk: Desk) -> Run:
             run = _unmoved(desk, seen)
             desk.write("close_interaction", {**values, "now": desk.now})
             if link_id is not None:
                 desk.write("use_answer_link", {"link_id": link_id, "now": desk.now})
-            return desk.save(decide(run, CloseInteraction(found.interaction_id, status), now=desk.now))
+            return desk.save(decide(run, close, now=desk.now))
 
         self.bells.answered(await self.store.commit(work, runs=(seen.run_id,)))
 
@@ -252,9 +257,39 @@ class Interactions:
             raise StaleFenceError(run_id, fence, 0 if run is None else run.fence)
         return run
 
+    async def _since(self, run: Run) -> Moment | None:
+        """When the work began whose questions the run counts; None: it counts none.
+
+        It goes on over attempts that gave their slot back for an answer. What an attempt asked that ended otherwise is no longer
+        counted, though its row may stay open until the outbox is paid.
+        """
+        since: Moment | None = None
+        if run.attempt is not None:
+            since, reason = run.attempt.claimed_at, run.attempt.reason
+        elif run.status is Status.RETRYING:
+            reason = run.next_reason
+        else:
+            return None
+        if reason is AttemptReason.ANSWER:
+            for ended in reversed(await self.store.reads.attempts(run.run_id)):
+                since = ended.attempt.claimed_at
+                if ended.attempt.reason is not AttemptReason.ANSWER:
+                    break
+        return since
+
     async def _load(self, interaction_id: InteractionId) -> Interaction | None:
         rows = await self.store.reads.rows("interaction", {"interaction_id": interaction_id})
         return interaction_of(rows[0]) if rows else None
+
+
+def _counts(known: Interaction, run: Run, since: Moment) -> bool:
+    """Whether a question that was asked before is the one that is asked now.
+
+    One that was withdrawn is, if the same work asked it before it gave its slot back: it then hears that nobody answers.
+    """
+    if known.status != "withdrawn":
+        return True
+    return run.attempt is not None and since <= known.opened_at < run.attempt.claimed_at
 
 
 def _open(desk: Desk, *, seen: Run, asked: Interaction, before: Sequence[Interaction]) -> None:

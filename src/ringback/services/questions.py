@@ -14,7 +14,6 @@ from ringback.domain.ids import InteractionId, RunId
 from ringback.domain.json_values import escape, flaws_of
 from ringback.domain.moments import Moment
 from ringback.domain.roles import Role
-from ringback.domain.runs import Run
 from ringback.ports.store import Row
 
 KINDS = frozenset(("approval", "input", "auth", "confirmation"))
@@ -93,11 +92,6 @@ def interaction_of(row: Row) -> Interaction:
         closed_at=row["closed_at"],
         response=None if row["response"] is None else json.loads(row["response"]),
     )
-
-
-def is_orphaned(interaction: Interaction, run: Run) -> bool:
-    """Whether the attempt that asked it is over. An answer between two attempts still counts: the next one finds it."""
-    return run.attempt is None or interaction.opened_at < run.attempt.claimed_at
 
 
 def check_question(question: Mapping[str, Any]) -> None:

@@ -133,6 +133,7 @@ class SettleReport:
     time_limit: TimeLimit | None = None
     was_forced: bool = False
     is_retryable: bool = True
+    is_parked: bool = False
     checkpoint: str | None = None
 
 
@@ -167,6 +168,7 @@ def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:
                 time_limit=report.time_limit,
                 was_forced=report.was_forced,
                 is_retryable=report.is_retryable,
+                is_parked=report.is_parked,
             )
         case _:
             assert_never(report)

@@ -68,6 +68,7 @@ def values_of_run(run: Run) -> dict[str, Any]:
         "attempt": _text_or_null(attempt),
         "session_id": None if attempt is None else attempt.session_id,
         "attempts_done": run.attempts_done,
+        "attempts_parked": run.attempts_parked,
         "next_reason": run.next_reason,
         "backoff_until": run.backoff_until,
         "ready_at": run.ready_at,

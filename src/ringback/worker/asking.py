@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from . import wire
-from .signals import QuestionRefusedError, UnansweredError
+from .signals import QuestionRefusedError, Released, UnansweredError
 
 KEY_MAX = 100
 
@@ -73,13 +73,16 @@ def reply_of(frame: wire.Reply) -> Reply:
 
     Raises:
         QuestionRefusedError: it could not be asked.
+        Released: it is open, and the attempt gives its slot back.
         UnansweredError: nobody answered in time and no default was given, or it was withdrawn.
     """
     if frame.refusal is not None:
         raise QuestionRefusedError(frame.refusal)
+    if frame.status == "open":
+        raise Released
     response = msgspec.json.decode(frame.response)
     if response is None:
-        raise UnansweredError(f"the question is {frame.status}")
+        raise UnansweredError(f"the question is {frame.status}", status=frame.status)
     return Reply(
         decision=response.get("decision"),
         option=response.get("selectedOptionId"),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Literal, Protocol, Self
 
 OutcomeKind = Literal["succeeded", "failed", "timed_out", "stopped", "released"]
-ErrorKind = Literal["tool_error", "invalid_params", "internal"]
+ErrorKind = Literal["tool_error", "invalid_params", "internal", "expired"]
 Limit = Literal["attempt", "idle", "deadline"]
 StopReason = Literal["cancel", "timeout:attempt", "timeout:idle", "timeout:deadline", "lost", "drain"]
 OutputStream = Literal["stdout", "stderr"]
@@ -94,7 +94,7 @@ _OPTIONAL: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """How an attempt ended. `released` gives the claim back without a verdict (drain)."""
+    """How an attempt ended. `released` gives the claim back without a verdict (drain), or parked: until an answer is there."""
 
     kind: OutcomeKind
     result: Any = None
@@ -107,6 +107,7 @@ class Outcome:
     limit: Limit | None = None
     forced: bool | None = None
     retryable: bool = True
+    parked: bool = False
 
     def to_wire(self) -> dict[str, Any]:
         """The members of a settle report that describe the outcome; absent is absent, never null."""
@@ -123,6 +124,8 @@ class Outcome:
         body |= {name: value for name, value in optional.items() if value is not None}
         if not self.retryable:
             body["retryable"] = False
+        if self.parked:
+            body["parked"] = True
         return body
 
     def _error(self) -> dict[str, Any] | None:
@@ -211,8 +214,8 @@ class Reporter(Protocol):
         """Start a run below this one; returns its id."""
         ...
 
-    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
-        """Ask people something; its status once that is over, and the answer."""
+    async def ask(self, question: Mapping[str, Any], *, parks: bool = False) -> tuple[str, Mapping[str, Any] | None]:
+        """Ask people something; its status once that is over, and the answer. `parks`: `open` comes back at once."""
         ...
 
     async def withdraw(self, key: str) -> str | None:

@@ -149,6 +149,7 @@ class Context:
         default: Any = msgspec.UNSET,
         respondents: Sequence[str] | None = None,
         key: str | None = None,
+        release: bool = False,
     ) -> Any:
         """Ask people something, and wait for the answer: `reply = await ctx.ask(...)`, in a sync tool without `await`.
 
@@ -164,6 +165,9 @@ class Context:
             default: the payload when nobody answers in time.
             respondents: project roles that may answer, each with those above it.
             key: what this question is known by within the run; else its title and how many were asked before it.
+            release: give the slot back while people think: this attempt ends here, and when the question is over another one
+                starts the tool anew, in which this call returns at once. What was done before it is done again: keep it with
+                `checkpoint`. Such attempts count against no budget.
 
         Returns:
             A `Reply`.
@@ -173,6 +177,8 @@ class Context:
             UnansweredError: nobody answered in time, or the question was withdrawn.
         """
         self._line.check()
+        if release and not blocking:
+            raise ValueError("release=True is for a question that blocks")
         self._asked += 1
         question = question_of(
             self._asked,
@@ -189,11 +195,11 @@ class Context:
             key=key,
         )
         if self._line.is_async:
-            return self._ask_async(question)
-        return reply_of(self._line.ask(question))
+            return self._ask_async(question, parks=release)
+        return reply_of(self._line.ask(question, parks=release))
 
-    async def _ask_async(self, question: dict[str, Any]) -> Reply:
-        return reply_of(await self._line.ask_async(question))
+    async def _ask_async(self, question: dict[str, Any], *, parks: bool) -> Reply:
+        return reply_of(await self._line.ask_async(question, parks=parks))
 
     def withdraw(self, key: str, /) -> Any:
         """Take back what was asked under `key`: nobody can answer it any more, and who waits for it gets `UnansweredError`.

@@ -11,7 +11,7 @@ from msgspec import Raw
 
 from .jsonable import UnserialisableError, clean, to_json
 from .schema import ArgumentsError
-from .signals import Cancelled, Fail
+from .signals import Cancelled, Fail, Released, UnansweredError
 from .wire import PIECE_MAX, Failed
 
 MESSAGE_MAX: Final = 4_000
@@ -34,6 +34,10 @@ def failed(error: BaseException, *, why: str | None) -> Failed:
             return Failed("tool_error", clean(str(error), MESSAGE_MAX), retryable=False)
         case Fail():
             return Failed("tool_error", clean(str(error.message), MESSAGE_MAX), _detail(error), error.retryable)
+        case Released():
+            return Failed("released", "it waits for an answer", retryable=True)
+        case UnansweredError(status="expired"):
+            return Failed("expired", _message(error), _traced(error), retryable=False)
         case Cancelled():
             return Failed("tool_error", "Cancelled", cancelled=why is not None)
         case _:

@@ -153,22 +153,22 @@ class Line:
         encoded = to_json(arguments)
         return _accepted(self._answer_to(lambda number: wire.Start(number, tool, encoded)))
 
-    def ask(self, question: dict[str, Any]) -> wire.Reply:
-        """Ask people something and wait until that is over.
+    def ask(self, question: dict[str, Any], *, parks: bool = False) -> wire.Reply:
+        """Ask people something and wait until that is over; who parks hears at once how it stands.
 
         Raises:
             Cancelled: the attempt was asked to stop meanwhile.
         """
         encoded = to_json(question)
-        answer = self._answer_to(lambda number: wire.Ask(number, encoded))
+        answer = self._answer_to(lambda number: wire.Ask(number, encoded, parks))
         assert isinstance(answer, wire.Reply)
         return answer
 
-    async def ask_async(self, question: dict[str, Any]) -> wire.Reply:
+    async def ask_async(self, question: dict[str, Any], *, parks: bool = False) -> wire.Reply:
         """As `ask`, while the loop goes on. Who stops waiting takes the question back."""
         encoded = to_json(question)
         try:
-            answer = await self._answer_to_async(lambda number: wire.Ask(number, encoded))
+            answer = await self._answer_to_async(lambda number: wire.Ask(number, encoded, parks))
         except BaseException:
             if self.why is None:  # nobody waits for it any more, and the attempt goes on
                 self.send(wire.Withdraw(self._number(), str(question["key"])))

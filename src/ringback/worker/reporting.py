@@ -93,9 +93,10 @@ class AttemptReporter:
             raise ChildRefusedError(result.code or "refused", result.detail or "")
         return result.child_run_id
 
-    async def ask(self, question: Mapping[str, Any]) -> tuple[str, Mapping[str, Any] | None]:
+    async def ask(self, question: Mapping[str, Any], *, parks: bool = False) -> tuple[str, Mapping[str, Any] | None]:
         """Ask people something and wait until that is over; its status then, and the answer.
 
+        Who parks doesn't wait: the attempt gives its slot back when the question is open.
         The same report is sent again to see how the question stands: when the server says that there is news, and now and then.
 
         Raises:
@@ -111,7 +112,7 @@ class AttemptReporter:
                 continue
             if not result.ok or result.interaction_status is None:
                 raise QuestionRefusedError(result.code or "refused", result.detail or "")
-            if result.interaction_status != "open":
+            if result.interaction_status != "open" or parks:
                 return result.interaction_status, result.response
             if result.interaction_id is not None:
                 asked["interactionId"] = result.interaction_id  # what is withdrawn meanwhile is not asked anew

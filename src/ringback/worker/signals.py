@@ -1,12 +1,16 @@
 """What user code raises, or gets raised from the platform.
 
-`Cancelled` and `Fail` are control signals, not errors: they derive from `BaseException`, so that a handler for `Exception` in a
-library between the tool and the platform does not swallow them.
+`Cancelled`, `Released` and `Fail` are control signals, not errors: they derive from `BaseException`, so that a handler for
+`Exception` in a library between the tool and the platform does not swallow them.
 """
 
 
 class Cancelled(BaseException):
     """The attempt was asked to stop; raised by calls on the context. Clean up and let it pass."""
+
+
+class Released(BaseException):
+    """The attempt gives its slot back until its question is answered; raised by `ask(…, release=True)`. Let it pass."""
 
 
 class Fail(BaseException):
@@ -34,4 +38,12 @@ class QuestionRefusedError(Exception):
 
 
 class UnansweredError(Exception):
-    """Nobody answered in time and the question had no default, or it was withdrawn."""
+    """Nobody answered in time and the question had no default, or it was withdrawn.
+
+    Attributes:
+        status: `expired` or `withdrawn`. A tool that lets the first of them pass ends its run as `expired`.
+    """
+
+    def __init__(self, message: str = "", *, status: str = "") -> None:
+        super().__init__(message)
+        self.status = status

@@ -143,10 +143,11 @@ class Start(Struct, tag="start", array_like=True, frozen=True, gc=False):
 
 
 class Ask(Struct, tag="ask", array_like=True, frozen=True, gc=False):
-    """Ask people something; a `Reply` with the same number follows, once the question is over."""
+    """Ask people something; a `Reply` with the same number follows, once the question is over. `parks`: at once."""
 
     request_no: int
     question: Raw
+    parks: bool = False
 
 
 class Withdraw(Struct, tag="withdraw", array_like=True, frozen=True, gc=False):

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 
 from ringback.worker import wire
-from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
+from ringback.worker.assignment import Assignment, ErrorKind, Outcome, Reporter, Stop
 from ringback.worker.capture import CAP_BYTES, CHUNK_BYTES, Capture
 from ringback.worker.jsonable import preview
 from ringback.worker.masking import Mask
@@ -27,6 +27,7 @@ LOST_SEEN_WITHIN_S: Final = 0.1
 
 _ENDINGS: Final = (wire.Done, wire.Failed)
 _Ending = wire.Done | wire.Failed
+_ERROR_KINDS: Final[dict[str, ErrorKind]] = {"invalid_params": "invalid_params", "expired": "expired"}
 
 
 class FunctionAttempt:
@@ -126,7 +127,7 @@ class FunctionAttempt:
         question = self._mask.value(msgspec.json.decode(request.question))
         self._questions += 1
         try:
-            status, response = await self._reporter.ask(question)
+            status, response = await self._reporter.ask(question, parks=request.parks)
             reply = wire.Reply(request.request_no, status, msgspec.Raw(msgspec.json.encode(response)))
         except ChildRefusedError as error:
             reply = wire.Reply(request.request_no, refusal=str(error))
@@ -246,16 +247,18 @@ class FunctionAttempt:
                 result = self._mask.value(msgspec.json.decode(ending.result))
                 summary = self._mask.text(ending.summary) if ending.summary else preview(result)
                 return Outcome(kind="succeeded", result=result, summary=summary)
+            case wire.Failed(kind="released") if stop.why != "cancel":
+                return Outcome(kind="released", parked=True)
             case wire.Failed(cancelled=True) if stop.why == "drain":
                 return Outcome(kind="released")
-            case wire.Failed(cancelled=True):
+            case wire.Failed(cancelled=True) | wire.Failed(kind="released"):
                 if stop.why == "cancel":
                     await self._reporter.cancel_acknowledged()
                 return Outcome(kind="stopped", forced=False)
             case wire.Failed():
                 return Outcome(
                     kind="failed",
-                    error_kind="invalid_params" if ending.kind == "invalid_params" else "tool_error",
+                    error_kind=_ERROR_KINDS.get(ending.kind, "tool_error"),
                     error_message=self._mask.text(ending.message),
                     error_detail=self._mask.value(msgspec.json.decode(ending.detail)),
                     retryable=ending.retryable,

@@ -1,5 +1,5 @@
 -- What is still to be done, oldest first.
-SELECT position, topic, run_id
+SELECT position, topic, run_id, created_at
 FROM outbox
 ORDER BY position
 LIMIT :limit

@@ -1,7 +1,7 @@
--- An attempt or its run has ended: what it still asked is withdrawn. What the attempt after it asks is not.
+-- An attempt or its run has ended: what was asked by then is withdrawn. What the attempt after it asks is not.
 UPDATE interactions
 SET status = 'withdrawn',
     closed_at = :now
 WHERE run_id = :run_id
   AND status = 'open'
-  AND opened_at < :before
+  AND opened_at <= :asked_by
