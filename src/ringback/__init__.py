@@ -13,11 +13,13 @@ if TYPE_CHECKING:
     from ringback.worker.context import Context as Context
     from ringback.worker.signals import (
         Cancelled as Cancelled,
+        CapabilityRefusedError as CapabilityRefusedError,
         ChildRefusedError as ChildRefusedError,
         Fail as Fail,
         QuestionRefusedError as QuestionRefusedError,
         Released as Released,
         UnansweredError as UnansweredError,
+        ValueChangedError as ValueChangedError,
     )
 
 __version__ = "0.1.0"
@@ -25,6 +27,7 @@ __all__ = [
     "App",
     "AsyncRingback",
     "Cancelled",
+    "CapabilityRefusedError",
     "ChildRefusedError",
     "Context",
     "Fail",
@@ -34,6 +37,7 @@ __all__ = [
     "Retry",
     "Ringback",
     "UnansweredError",
+    "ValueChangedError",
     "__version__",
 ]
 
@@ -44,12 +48,14 @@ _HOMES = {
     "Retry": "ringback.worker.app",
     "Context": "ringback.worker.context",
     "Cancelled": "ringback.worker.signals",
+    "CapabilityRefusedError": "ringback.worker.signals",
     "ChildRefusedError": "ringback.worker.signals",
     "Fail": "ringback.worker.signals",
     "QuestionRefusedError": "ringback.worker.signals",
     "Released": "ringback.worker.signals",
     "Reply": "ringback.worker.asking",
     "UnansweredError": "ringback.worker.signals",
+    "ValueChangedError": "ringback.worker.signals",
 }
 
 

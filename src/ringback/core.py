@@ -27,6 +27,7 @@ from ringback.services.catalogue import Catalogue, catalogue
 from ringback.services.connections import Connections
 from ringback.services.continuations import Continuations
 from ringback.services.directory import Directory
+from ringback.services.facilities import Facilities
 from ringback.services.feed import Feed
 from ringback.services.handing_out import HandingOut
 from ringback.services.inbox import Inbox
@@ -128,16 +129,9 @@ def assemble(
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
     engine.others.append(interactions.run)
     run_tokens = RunTokens(store=store, clock=clock, pepper=pepper, limits=limits)
-    callbacks = Callbacks(
-        store=store,
-        clock=clock,
-        ids=ids,
-        bells=bells,
-        pepper=pepper,
-        secret_of=options.secret_of,
-        public_url=options.public_url,
-    )
+    callbacks = _callbacks(store, clock, ids, bells, pepper, options)
     continuations = Continuations(store=store, bells=bells)
+    connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     requests = AttemptRequests(
         store=store,
         starting=starting,
@@ -145,9 +139,9 @@ def assemble(
         callbacks=callbacks,
         continuations=continuations,
         spaces=Spaces(store=store),
+        facilities=Facilities(store=store, connections=connections, secret_of=options.secret_of),
     )
     handing_out = HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens)
-    connections = Connections(store=store, clock=clock, ids=ids, bells=bells, sweeper=sweeper, lease=options.lease)
     workers = _workers(chance, connections, handing_out, requests, resources, options)
     return Core(
         store=store,
@@ -180,6 +174,19 @@ def assemble(
         ),
         public_url=options.public_url,
         continuations=continuations,
+    )
+
+
+def _callbacks(store: Store, clock: Clock, ids: Ids, bells: Bells, pepper: bytes, options: Options) -> Callbacks:
+    """What takes the deliveries of other people's jobs."""
+    return Callbacks(
+        store=store,
+        clock=clock,
+        ids=ids,
+        bells=bells,
+        pepper=pepper,
+        secret_of=options.secret_of,
+        public_url=options.public_url,
     )
 
 

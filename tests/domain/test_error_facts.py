@@ -31,6 +31,7 @@ from ringback.domain.errors import Flaw, RingbackError
         (errors.StaleFenceError("r1", 2, 3), "run r1: fence 2 no longer holds it (current: 3)"),
         (errors.CancelRequestedError("r1"), "run r1 was stopped before it started"),
         (errors.SessionExpiredError("s1"), "worker session s1 is over: end its attempts and attach again"),
+        (errors.UnsupportedCapabilityError("kv.read"), "the runtime attached without kv.read"),
         (errors.NotFinishedError("r1"), "run r1 is not finished; ask again later, or with partial=true"),
         (
             errors.AlreadyAnsweredError("i1", "answered", {}),

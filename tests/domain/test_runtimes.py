@@ -12,7 +12,6 @@ from ringback.domain.runtimes import (
     CAPABILITIES_MAX,
     CORE,
     LEVELS,
-    NOT_YET,
     PLATFORM,
     SURFACES,
     capability_flaws,
@@ -37,7 +36,7 @@ def test_what_is_agreed_is_what_both_know(offered: list[dict[str, str]], chance:
     assert set(said) <= {(each.surface, each.name) for each in agreed}
     for each in agreed:
         known = CORE if each.surface == "core" else PLATFORM
-        if each.name in known and each.name not in NOT_YET:
+        if each.name in known:
             assert each.level == said.get((each.surface, each.name), "unsupported")
         else:
             assert each.level == "unsupported"

@@ -95,6 +95,9 @@ class Recorder:
     async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
         raise AssertionError("a command is no session")
 
+    async def use(self, capability: str, members: Mapping[str, Any]) -> Mapping[str, Any]:
+        raise AssertionError("a command uses nothing of the server")
+
     async def cancel_delivered(self) -> None:
         self.calls.append(("cancel_delivered", None))
         self.is_delivered.set()

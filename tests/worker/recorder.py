@@ -18,6 +18,8 @@ class Recorder:
         self.withdrawn: list[str] = []
         self.replies: list[tuple[str, Mapping[str, Any] | None]] = []
         self.put: list[Mapping[str, Any]] = []
+        self.used: list[tuple[str, Mapping[str, Any]]] = []
+        self.answers: list[Mapping[str, Any]] = []
         self._changed = asyncio.Event()
 
     def ask_session(self, method: str, **more: Any) -> int:
@@ -114,6 +116,12 @@ class Recorder:
 
     async def tell(self, kind: str, value: Mapping[str, Any]) -> None:
         self._note(kind, value)
+
+    async def use(self, capability: str, members: Mapping[str, Any]) -> Mapping[str, Any]:
+        self.used.append((capability, members))
+        if members["key"] == "refused":
+            raise ChildRefusedError("unsupported_capability", "it was not agreed on")
+        return self.answers.pop(0)
 
     async def cancel_delivered(self) -> None:
         self._note("cancel_delivered")

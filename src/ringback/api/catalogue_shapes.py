@@ -177,6 +177,9 @@ class ReportResult(TypedDict, total=False):
     detail: str
     childRunId: str
     childJobId: str
+    value: Any
+    version: int
+    written: bool
     callbackPath: str
     callbackUrl: str
     delivery: dict[str, Any]

@@ -28,6 +28,7 @@ STATUS_OF: Mapping[type[errors.RingbackError], HTTPStatus] = {
     errors.IllegalTransitionError: HTTPStatus.CONFLICT,
     errors.StaleFenceError: HTTPStatus.CONFLICT,
     errors.CancelRequestedError: HTTPStatus.CONFLICT,
+    errors.UnsupportedCapabilityError: HTTPStatus.CONFLICT,
     errors.SessionExpiredError: HTTPStatus.GONE,
     errors.AlreadyAnsweredError: HTTPStatus.CONFLICT,
     errors.CallbackUsedError: HTTPStatus.CONFLICT,

@@ -28,6 +28,7 @@ from ringback.services.reports import (
     SettleReport,
     SpaceReport,
     StartReport,
+    UseReport,
     WithdrawReport,
 )
 
@@ -98,6 +99,10 @@ class WireReport(msgspec.Struct, rename="camel"):
     question: dict[str, Any] = {}
     interaction_id: str | None = None
     key: str = ""
+    name: str = ""
+    value: Any = msgspec.UNSET
+    delete: bool = False
+    if_version: int | None = None
     callback: WireCallback | None = None
     after: int = 0
     space: WireSpace | None = None
@@ -147,10 +152,28 @@ def report_of(wire: WireReport, index: int) -> Report:
             return RequestsReport(run_id=run_id, fence=wire.fence, after=wire.after)
         case "space" if wire.space is not None:
             return _space(wire, run_id, wire.space, f"/reports/{index}/space")
+        case "kv.read" | "kv.write" | "secrets.read" | "config.read":
+            return _use(wire, run_id, f"/reports/{index}")
         case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
             return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
         case _:
             raise InvalidInputError(Flaw(f"/reports/{index}", "not a report that this server knows"))
+
+
+def _use(wire: WireReport, run_id: RunId, pointer: str) -> UseReport:
+    is_write = wire.kind == "kv.write"
+    if is_write and (wire.value is msgspec.UNSET) != wire.delete:
+        raise InvalidInputError(Flaw(f"{pointer}/value", "a write has a value, or deletes"))
+    has_value = is_write and not wire.delete
+    return UseReport(
+        run_id=run_id,
+        fence=wire.fence,
+        capability=wire.kind,
+        key=wire.name if wire.kind == "secrets.read" else wire.key,
+        value=_encode(_shallow(wire.value, f"{pointer}/value")).decode() if has_value else None,
+        if_version=wire.if_version,
+        request_id=wire.request_id,
+    )
 
 
 def _space(wire: WireReport, run_id: RunId, space: WireSpace, pointer: str) -> SpaceReport:

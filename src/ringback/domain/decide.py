@@ -84,10 +84,10 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
         case Append():
             return _append(run, command, now)
         case Settle():
-            _check_held(run, command.fence)
+            check_held(run, command.fence)
             return settle(run, command, now)
         case Lose():
-            _check_held(run, command.fence)
+            check_held(run, command.fence)
             return lose(run, command, now)
         case Cancel():
             return _cancel(run, command, now)
@@ -108,13 +108,14 @@ def decide(run: Run, command: Command, *, now: Moment) -> Decision:  # noqa: C90
                 replace(run, descendants=command.budget.grown(run.run_id, run.descendants, command.generations))
             )
         case NoteChild():
-            _check_held(run, command.fence)
+            check_held(run, command.fence)
             return _note_child(run, command)
         case _:
             assert_never(command)
 
 
-def _check_held(run: Run, fence: int) -> None:
+def check_held(run: Run, fence: int) -> None:
+    """Raises StaleFenceError: no attempt with this fence holds the run."""
     if run.attempt is None or run.fence != fence:
         raise StaleFenceError(run.run_id, presented=fence, current=run.fence)
 
@@ -151,7 +152,7 @@ def _claim(run: Run, claim: Claim, now: Moment) -> Decision:
 def _start(run: Run, start: Start, now: Moment) -> Decision:
     if run.fence == start.fence and run.cancellation is not None and run.attempt is None:
         raise CancelRequestedError(run.run_id)
-    _check_held(run, start.fence)
+    check_held(run, start.fence)
     attempt = run.attempt
     assert attempt is not None
     if attempt.started_at is not None:
@@ -164,7 +165,7 @@ def _start(run: Run, start: Start, now: Moment) -> Decision:
 
 
 def _occupy(run: Run, occupy: Occupy) -> Decision:
-    _check_held(run, occupy.fence)
+    check_held(run, occupy.fence)
     attempt = run.attempt
     assert attempt is not None
     if attempt.run_space_id == occupy.run_space_id:
@@ -173,7 +174,7 @@ def _occupy(run: Run, occupy: Occupy) -> Decision:
 
 
 def _append(run: Run, append: Append, now: Moment) -> Decision:
-    _check_held(run, append.fence)
+    check_held(run, append.fence)
     attempt = run.attempt
     assert attempt is not None
     events = list(append.events)

@@ -18,6 +18,7 @@ RingbackError
 ├── StaleFenceError               the writer's attempt was superseded
 ├── CancelRequestedError          the run was stopped before it started
 ├── SessionExpiredError           the worker session is over
+├── UnsupportedCapabilityError    was not agreed on when the runtime attached
 ├── AlreadyAnsweredError          the question is over; shows the answer that counts
 ├── CallbackUsedError             a one-time address has had its delivery
 ├── InvalidSignatureError         a delivery that should be signed is not
@@ -252,6 +253,19 @@ class SessionExpiredError(RingbackError):
 
     def __str__(self) -> str:
         return f"worker session {self.session_id[:80]} is over: end its attempts and attach again"
+
+
+class UnsupportedCapabilityError(RingbackError):
+    """The runtime and the server did not agree on this capability when the runtime attached."""
+
+    code = "unsupported_capability"
+
+    def __init__(self, capability: str) -> None:
+        super().__init__(capability)
+        self.capability = capability
+
+    def __str__(self) -> str:
+        return f"the runtime attached without {self.capability}"
 
 
 class AlreadyAnsweredError(RingbackError):

@@ -31,7 +31,6 @@ CORE = (
     "tracing",
 )
 PLATFORM = ("space.container", "space.directory", "space.worktree")
-NOT_YET = frozenset({"kv.read", "kv.write"})
 SURFACES = ("core", "platform")
 LEVELS = ("native", "polyfilled", "unsupported")
 UNSUPPORTED = "unsupported"
@@ -83,14 +82,13 @@ def capability_flaws(offered: Sequence[Any]) -> Iterator[Flaw]:
 def negotiate(offered: Sequence[Mapping[str, Any]]) -> tuple[Capability, ...]:
     """The agreed set: every core name once, then what else was offered; sorted, so that equal sets have one name.
 
-    What the server does not know, or does not have, is unsupported, whatever the runtime says.
+    What the server does not know is unsupported, whatever the runtime says.
     """
     levels = {("core", name): UNSUPPORTED for name in CORE}
     for each in offered:
         key = (each["surface"], each["name"])
         known = CORE if key[0] == "core" else PLATFORM
-        is_agreed = key[1] in known and key[1] not in NOT_YET
-        levels[key] = each["supportLevel"] if is_agreed else UNSUPPORTED
+        levels[key] = each["supportLevel"] if key[1] in known else UNSUPPORTED
     return tuple(Capability(surface, name, level) for (surface, name), level in sorted(levels.items()))
 
 

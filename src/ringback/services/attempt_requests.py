@@ -1,4 +1,4 @@
-"""What an attempt asks of the server through its runtime: children, questions, callbacks, spaces; each a unit of work by itself.
+"""What an attempt asks of the server through its runtime: children, questions, callbacks, spaces, kept values and so on.
 
 Knowing a run's fence is not enough: the session that sends the request must hold the run.
 """
@@ -18,6 +18,7 @@ from ringback.ports.store import Store
 from ringback.services.births import Parent
 from ringback.services.callbacks import Callbacks
 from ringback.services.continuations import Continuations
+from ringback.services.facilities import Facilities
 from ringback.services.interactions import Interactions
 from ringback.services.reports import (
     Asked,
@@ -26,6 +27,7 @@ from ringback.services.reports import (
     ChildReport,
     RequestsReport,
     SpaceReport,
+    UseReport,
     WithdrawReport,
 )
 from ringback.services.spaces import Spaces
@@ -45,6 +47,7 @@ class AttemptRequests:
     callbacks: Callbacks
     continuations: Continuations
     spaces: Spaces
+    facilities: Facilities
 
     async def answer(self, session: Session, report: Asked) -> dict[str, Any]:
         """`{"ok": true, …}` with what was asked for, or why not."""
@@ -71,6 +74,8 @@ class AttemptRequests:
                 return await self._open_callback(report)
             case RequestsReport():
                 return await self._requests(run, report)
+            case UseReport():
+                return await self.facilities.use(run, report)
             case _:
                 assert_never(report)
 

@@ -120,6 +120,27 @@ class SpaceReport:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UseReport:
+    """The attempt uses a capability that the server serves.
+
+    Attributes:
+        capability: `kv.read`, `kv.write`, `secrets.read` or `config.read`.
+        key: of the value, or the name of the secret.
+        value: JSON text to be kept; None deletes.
+        if_version: the version that the value must have, 0 for none yet.
+        request_id: makes a repeated write the same one.
+    """
+
+    run_id: RunId
+    fence: int
+    capability: str
+    key: str = ""
+    value: str | None = None
+    if_version: int | None = None
+    request_id: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SettleReport:
     """How the attempt ended."""
 
@@ -138,7 +159,7 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Asked: TypeAlias = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport | SpaceReport
+Asked: TypeAlias = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport | SpaceReport | UseReport
 Report: TypeAlias = Decided | Asked
 
 

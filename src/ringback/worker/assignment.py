@@ -238,6 +238,10 @@ class Reporter(Protocol):
         """What happened in the session."""
         ...
 
+    async def use(self, capability: str, members: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Use a capability that the server serves: `kv.read`, `kv.write`."""
+        ...
+
     async def cancel_delivered(self) -> None:
         """The work was told to stop."""
         ...

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .asking import Reply, question_of, reply_of, status_of
+from .facilities import Values, told
 from .jsonable import clean, to_json
 from .signals import Cancelled
 from .wire import PIECE_MAX, Checkpoint, Run
@@ -217,6 +218,27 @@ class Context:
 
     async def _withdraw_async(self, key: str) -> str | None:
         return status_of(await self._line.withdraw_async(key))
+
+    @property
+    def kv(self) -> Values:
+        """Small values that the tool keeps across its runs: `await ctx.kv.read(key)`, in a sync tool without `await`."""
+        return Values(self._line)
+
+    def secret(self, name: str, /) -> str:
+        """The value of a secret that the tool names in `secrets`; it is masked wherever the tool says it.
+
+        Raises:
+            CapabilityRefusedError: the tool does not name it, or its worker has none.
+        """
+        self._line.check()
+        return str(told(self._line.use("secrets.read", {"name": name})))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The profile and the policy that were frozen when the run was created: `{"profile": …, "policy": …}`."""
+        self._line.check()
+        found: dict[str, Any] = told(self._line.use("config.read", {}))
+        return found
 
     async def start_async(self, tool: str, /, **arguments: Any) -> str:
         """As `start`, for async tools: the event loop goes on meanwhile."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ringback.worker.assignment import Assignment
+from ringback.worker.reporting import ChildRefusedError
 
 PASSED: Final = frozenset({"PATH", "HOME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "USER", "LOGNAME", "SHELL"})
 PASSED_PREFIX: Final = "LC_"
@@ -37,6 +38,19 @@ def secrets_of(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, s
     if missing:
         raise MissingSecretError(f"this worker has no variable {', '.join(missing)}, which the tool needs as a secret")
     return {name: worker[name] for name in names}
+
+
+def secret_of(assignment: Assignment, secrets: Mapping[str, str], name: str) -> str:
+    """The value of one secret, for the work that asks for it by name.
+
+    Raises:
+        ChildRefusedError: the tool does not name it, or this worker has none.
+    """
+    if name not in (assignment.profile.get("secrets") or ()):
+        raise ChildRefusedError("not_found", f"the tool names no secret {name!r}")
+    if name not in secrets:
+        raise ChildRefusedError("not_found", f"this worker has no variable {name}")
+    return secrets[name]
 
 
 def environment_of(

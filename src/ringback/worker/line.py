@@ -25,7 +25,7 @@ _ORPHANED: Final = 70
 _PROGRESS_PER_S: Final = 100
 _MESSAGE_MAX: Final = 200
 _TERMINAL: Final = (wire.Done, wire.Failed)
-_Answer = wire.Answer | wire.Reply
+_Answer = wire.Answer | wire.Reply | wire.Used
 
 
 class Line:
@@ -188,6 +188,20 @@ class Line:
         assert isinstance(answer, wire.Reply)
         return answer
 
+    def use(self, capability: str, members: dict[str, Any]) -> wire.Used:
+        """Use a capability and wait for what it gives."""
+        encoded = to_json(members)
+        answer = self._answer_to(lambda number: wire.Use(number, capability, encoded))
+        assert isinstance(answer, wire.Used)
+        return answer
+
+    async def use_async(self, capability: str, members: dict[str, Any]) -> wire.Used:
+        """As `use`, while the loop goes on."""
+        encoded = to_json(members)
+        answer = await self._answer_to_async(lambda number: wire.Use(number, capability, encoded))
+        assert isinstance(answer, wire.Used)
+        return answer
+
     def _answer_to(self, request: Callable[[int], Any]) -> _Answer:
         number = self._number()
         self.send(request(number))
@@ -230,7 +244,7 @@ class Line:
                     self._runs.append(frame)
                 case wire.Cancel():
                     self._take_stop(frame)
-                case wire.Answer() | wire.Reply():
+                case wire.Answer() | wire.Reply() | wire.Used():
                     self._answer(frame)
 
     def _take_stop(self, cancel: wire.Cancel) -> None:

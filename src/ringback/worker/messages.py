@@ -61,6 +61,9 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     callback_url: str | None = None
     delivery: dict[str, Any] | None = None
     requests: list[dict[str, Any]] = []
+    value: Any = msgspec.UNSET
+    version: int | None = None
+    written: bool | None = None
 
 
 class Attached(msgspec.Struct, frozen=True, rename="camel"):

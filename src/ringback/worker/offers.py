@@ -23,8 +23,9 @@ _NATIVE: Final = (
     "checkpoint.save",
     "checkpoint.load",
     "interaction.request",
+    "kv.read",
+    "kv.write",
 )
-_UNSUPPORTED: Final = ("kv.read", "kv.write")
 _SPACES: Final[Mapping[str, tuple[str, ...]]] = {"worktree": ("git",), "container": ("docker", "podman")}
 
 
@@ -45,8 +46,7 @@ def unserved(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> 
 def capabilities() -> list[dict[str, str]]:
     """The capability descriptors of this worker."""
     native = [{"surface": "core", "name": name, "supportLevel": "native"} for name in _NATIVE]
-    lacking = [{"surface": "core", "name": name, "supportLevel": "unsupported"} for name in _UNSUPPORTED]
-    return [*native, *lacking, _space("directory", is_there=True), *_spaces()]
+    return [*native, _space("directory", is_there=True), *_spaces()]
 
 
 def _spaces() -> list[dict[str, str]]:

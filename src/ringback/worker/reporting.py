@@ -12,6 +12,8 @@ import uuid
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+import msgspec
+
 from ringback.worker.assignment import OutputStream
 from ringback.worker.backoff import Backoff
 from ringback.worker.batching import Outbox
@@ -142,6 +144,20 @@ class AttemptReporter:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(LOOK_EVERY_S):
                     await self._news.wait()
+
+    async def use(self, capability: str, members: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Use what the server serves; a lost answer does not write twice.
+
+        Raises:
+            ChildRefusedError: the server refuses it.
+        """
+        body, backoff = report(self._key, capability, {**members, "requestId": str(uuid.uuid4())}), Backoff()
+        while (result := await self._outbox.post(self._key, body)).code in RETRY_CODES:  # noqa: ASYNC110
+            await asyncio.sleep(backoff.wait_s())
+        if not result.ok:
+            raise ChildRefusedError(result.code or "refused", result.detail or "")
+        facts = {"value": result.value, "version": result.version, "written": result.written}
+        return {name: fact for name, fact in facts.items() if fact is not None and fact is not msgspec.UNSET}
 
     async def withdraw(self, key: str) -> str | None:
         """Take back what was asked under `key`; its status then, None where nothing was asked.

@@ -9,9 +9,9 @@ from typing import Final
 from ringback.worker.assignment import Outcome, Stop
 from ringback.worker.messages import Key, Result, report
 
-LOST_CODES: Final = frozenset({"stale_fence", "run_not_found", "not_found", "session_expired"})
-"""The attempt is not this worker's (any more)."""
-FINAL_CODES: Final = LOST_CODES | {"muted", "illegal_transition", "cancel_requested"}
+LOST_CODES: Final = frozenset({"stale_fence", "run_not_found", "session_expired"})
+"""The attempt is not this worker's (any more). What is not found may be something that the attempt asked for, such as a tool."""
+FINAL_CODES: Final = LOST_CODES | {"not_found", "muted", "illegal_transition", "cancel_requested"}
 """Repeating the settle would change nothing."""
 RETRY_CODES: Final = frozenset({"conflict", "store_unavailable", "storage_full", "shutting_down"})
 """The server could not do it now."""

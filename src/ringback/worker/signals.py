@@ -4,6 +4,8 @@
 `Exception` in a library between the tool and the platform does not swallow them.
 """
 
+from typing import Any
+
 
 class Cancelled(BaseException):
     """The attempt was asked to stop; raised by calls on the context. Clean up and let it pass."""
@@ -35,6 +37,18 @@ class ChildRefusedError(Exception):
 
 class QuestionRefusedError(Exception):
     """The question could not be asked; the message says why."""
+
+
+class CapabilityRefusedError(Exception):
+    """A secret, a value or the configuration is not given; the message says why."""
+
+
+class ValueChangedError(Exception):
+    """The value that was to be written is of another version by now; `current` is the `Stored` one."""
+
+    def __init__(self, current: Any) -> None:
+        super().__init__("somebody else has changed the value")
+        self.current = current
 
 
 class UnansweredError(Exception):

@@ -67,11 +67,19 @@ class Reply(Struct, tag="reply", array_like=True, frozen=True, gc=False):
     refusal: str | None = None
 
 
+class Used(Struct, tag="used", array_like=True, frozen=True, gc=False):
+    """What using a capability gave, or why it was refused."""
+
+    request_no: int
+    answer: Raw = NULL
+    refusal: str | None = None
+
+
 class Leave(Struct, tag="leave", array_like=True, frozen=True, gc=False):
     """End by yourself, exit handlers included."""
 
 
-ToInterpreter = Run | Cancel | Answer | Reply | Leave
+ToInterpreter = Run | Cancel | Answer | Reply | Used | Leave
 
 # --- interpreter → worker ---
 
@@ -157,7 +165,15 @@ class Withdraw(Struct, tag="withdraw", array_like=True, frozen=True, gc=False):
     key: str
 
 
-FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start | Ask | Withdraw
+class Use(Struct, tag="use", array_like=True, frozen=True, gc=False):
+    """Use a capability; a `Used` with the same number follows."""
+
+    request_no: int
+    capability: str
+    members: Raw
+
+
+FromInterpreter = Ready | Broken | Done | Failed | Progress | Page | Checkpoint | Start | Ask | Withdraw | Use
 
 _encode: Final = msgspec.json.Encoder().encode
 decode_command: Final = msgspec.json.Decoder(ToInterpreter).decode

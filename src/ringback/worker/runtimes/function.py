@@ -108,7 +108,9 @@ class FunctionRuntime:
     async def _carry_out(
         self, interpreter: Interpreter, assignment: Assignment, reporter: Reporter, stop: Stop
     ) -> Outcome:
-        attempt = FunctionAttempt(interpreter, assignment, reporter, stop, self._mask(assignment))
+        attempt = FunctionAttempt(
+            interpreter, assignment, reporter, stop, self._mask(assignment), self._secrets(assignment)
+        )
         self._busy.add(interpreter)
         try:
             return await attempt.carry_out()
@@ -216,9 +218,12 @@ class FunctionRuntime:
     def _mask(self, assignment: Assignment) -> Mask:
         names = tuple(assignment.profile.get("secrets") or ())
         if names not in self._masks:
-            values = (self._env[name] for name in names if name in self._env)
-            self._masks[names] = Mask((*self._secret_values, *values))
+            self._masks[names] = Mask((*self._secret_values, *self._secrets(assignment).values()))
         return self._masks[names]
+
+    def _secrets(self, assignment: Assignment) -> dict[str, str]:
+        names = assignment.profile.get("secrets") or ()
+        return {name: self._env[name] for name in names if name in self._env}
 
 
 def _stopped_before(stop: Stop) -> Outcome:

@@ -9,7 +9,7 @@ the deadline arrive as stops; the idle limit is watched here, because only here 
 import asyncio
 import contextlib
 import datetime
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +17,7 @@ import msgspec
 from ringback.worker import wire
 from ringback.worker.assignment import Assignment, ErrorKind, Outcome, Reporter, Stop
 from ringback.worker.capture import CAP_BYTES, CHUNK_BYTES, Capture
+from ringback.worker.environment import secret_of
 from ringback.worker.jsonable import preview
 from ringback.worker.masking import Mask
 from ringback.worker.reporting import ChildRefusedError
@@ -34,13 +35,21 @@ class FunctionAttempt:
     """Carries out one assignment in one interpreter."""
 
     def __init__(
-        self, interpreter: Interpreter, assignment: Assignment, reporter: Reporter, stop: Stop, mask: Mask
+        self,
+        interpreter: Interpreter,
+        assignment: Assignment,
+        reporter: Reporter,
+        stop: Stop,
+        mask: Mask,
+        secrets: Mapping[str, str],
     ) -> None:
+        """`secrets` are those of the tool's secrets that the worker has."""
         self._interpreter = interpreter
         self._assignment = assignment
         self._reporter = reporter
         self._stop = stop
         self._mask = mask
+        self._secrets = secrets
         self._loop = asyncio.get_running_loop()
         self._capture: Capture | None = None
         self._vigil: asyncio.Task[None] | None = None
@@ -103,6 +112,8 @@ class FunctionAttempt:
                     self._accompany(self._start_child(report))
                 case wire.Ask():
                     self._accompany(self._ask(report))
+                case wire.Use():
+                    self._accompany(self._use(report))
                 case wire.Withdraw():
                     self._accompany(self._withdraw(report))
                 case _:
@@ -135,6 +146,26 @@ class FunctionAttempt:
             self._questions -= 1
             self._began_at = self._loop.time()  # while people think, the work is not idle
         await self._interpreter.send(reply)
+
+    async def _use(self, request: wire.Use) -> None:
+        members = msgspec.json.decode(request.members)
+        try:
+            answer = await self._used(request.capability, members)
+            used = wire.Used(request.request_no, msgspec.Raw(msgspec.json.encode(answer)))
+        except ChildRefusedError as error:
+            used = wire.Used(request.request_no, refusal=str(error))
+        await self._interpreter.send(used)
+
+    async def _used(self, capability: str, members: dict[str, Any]) -> Any:
+        """What the worker has itself, or else the server."""
+        match capability:
+            case "config.read":
+                profile = {name: value for name, value in self._assignment.profile.items() if name != "source"}
+                return {"profile": profile, "policy": self._assignment.policy}
+            case "secrets.read":
+                return secret_of(self._assignment, self._secrets, members["name"])
+            case _:
+                return await self._reporter.use(capability, self._mask.value(members))
 
     async def _withdraw(self, request: wire.Withdraw) -> None:
         try:

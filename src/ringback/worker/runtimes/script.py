@@ -64,7 +64,7 @@ class ScriptRuntime:
             await asyncio.to_thread(file.write_text, str(assignment.profile["source"]), encoding="utf-8")
             interpreter = await self._interpreter(assignment, file, environment)
             try:
-                return await FunctionAttempt(interpreter, assignment, reporter, stop, mask).carry_out()
+                return await FunctionAttempt(interpreter, assignment, reporter, stop, mask, secrets).carry_out()
             finally:
                 await asyncio.shield(interpreter.aclose())
         except LoadError as error:
