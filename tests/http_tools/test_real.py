@@ -4,6 +4,7 @@ import base64
 import hashlib
 import hmac
 import time
+from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -13,6 +14,7 @@ from tests.http_tools.conftest import HOOK_SECRET, SERVER_ENV, WORKER_ENV, Fresh
 from tests.http_tools.other_side import JobApi, Say, Seen, done, running
 from tests.reliability.client import Client
 from tests.reliability.installation import Installation, errors_in
+from tests.reliability.scale import times
 from tests.reliability.waiting import until
 
 FOLLOW = {"intervalS": 0.05, "intervalMaxS": 0.2}
@@ -54,6 +56,10 @@ def post(url: str, body: bytes, headers: dict[str, str] | None = None) -> int:
     return httpx2.post(url, content=body, headers=headers or {}, trust_env=False).status_code
 
 
+def resident_bytes(pid: int) -> int:
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * 4096
+
+
 def signed(body: bytes, *, secret: str = HOOK_SECRET, ago_s: int = 0) -> dict[str, str]:
     sent = str(int(time.time()) - ago_s)
     key = base64.b64decode(secret.removeprefix("whsec_"))
@@ -81,18 +87,33 @@ def test_a_run_follows_a_job_to_its_result(here: Installation) -> None:
 
 
 def test_jobs_that_are_waited_for_hold_no_slot(here: Installation) -> None:
-    """Twenty jobs of others run for as long as the test wants, and the worker's only slot is free for a command."""
-    client = here.client()
+    """Many jobs of others run for as long as the test wants, and the worker's only slot is free for a command."""
+    client, count = here.client(), times(20, 500)
     with JobApi() as api:
         api.show(running())
-        name = tool(client, f"{api.url}/jobs", follow={"intervalS": 0.5, "intervalMaxS": 1})
-        jobs = [client.start(name) for _ in range(20)]
-        until(lambda: len(api.started) == 20, "all of them run at once", within_s=60)
+        name = tool(client, f"{api.url}/jobs", follow={"intervalS": 1 + count / 50, "intervalMaxS": 1 + count / 50})
+        before = resident_bytes(here.workers[0].pid)
+        jobs = [client.start(name) for _ in range(count)]
+        until(lambda: len(api.started) == count, "all of them run at once", within_s=120)
         assert client.ended(client.start(here.command("echo between")))["status"] == "done"
         assert not here.attempt_processes()
+        used = (resident_bytes(here.workers[0].pid) - before) / count
+        assert used < 2**20 if count < 100 else 150 * 1024, f"{used:.0f} bytes for each attempt"
         api.show(done())
         assert {client.ended(job)["status"] for job in jobs} == {"done"}
-        assert len(api.started) == 20
+        assert len(api.started) == count
+
+
+def test_a_definition_with_mistakes_is_refused_whole(here: Installation) -> None:
+    client = here.client()
+    http = {"url": "https://{host}.example.com", "headers": {"Authorization": "Bearer abc"}, "follow": {"state": "x"}}
+    definition = {"name": "wrong", "runtime": "http", "inputSchema": {"type": "object"}, "profile": {"http": http}}
+    answer = client.ask("PUT", "/v1/tools", json={"definitions": [definition]})
+    assert answer.status_code == 422
+    at = "/definitions/0/profile/http"
+    pointers = {flaw["pointer"] for flaw in answer.json()["errors"]}
+    assert pointers == {f"{at}/url", f"{at}/headers/Authorization", f"{at}/follow/state"}
+    assert client.ask("GET", "/v1/tools/wrong").status_code == 404
 
 
 def test_a_caller_is_told_what_does_not_fit(here: Installation) -> None:
