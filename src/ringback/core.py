@@ -123,7 +123,7 @@ def assemble(
     sweeper = Sweeper(store=store, clock=clock, chance=chance, bells=bells, every=options.sweep_every)
     engine = _engine(store, clock, notify, bells, sweeper, options)
     parts = catalogue(store, clock, ids)
-    resources, grants = parts.resources, parts.grants
+    resources = parts.resources
     starting = Starting(store=store, callables=parts.callables, ids=ids, claims=claims)
     queues = Queues(store=store, clock=clock, claims=claims, bells=bells)
     interactions = Interactions(store=store, clock=clock, bells=bells, pepper=pepper)
@@ -139,6 +139,7 @@ def assemble(
         callbacks=callbacks,
         continuations=continuations,
         spaces=Spaces(store=store),
+        results=Results(store=store),
         facilities=Facilities(store=store, connections=connections, secret_of=options.secret_of),
     )
     handing_out = HandingOut(store=store, clock=clock, chance=chance, bells=bells, claims=claims, run_tokens=run_tokens)
@@ -157,7 +158,7 @@ def assemble(
         scripts=Scripts(store=store, resources=resources, starting=starting),
         published=Published(store=store, resources=resources),
         capabilities=Capabilities(store=store, clock=clock, ids=ids, pepper=pepper),
-        runs=Runs(store=store, bells=bells, grants=grants, queues=queues, keep=options.keep),
+        runs=Runs(store=store, bells=bells, grants=parts.grants, queues=queues, keep=options.keep),
         results=Results(store=store),
         outputs=Outputs(store=store),
         feed=Feed(store=store, notify=notify),

@@ -184,6 +184,8 @@ class ReportResult(TypedDict, total=False):
     callbackUrl: str
     delivery: dict[str, Any]
     requests: list[dict[str, Any]]
+    children: list[dict[str, Any]]
+    continuation: dict[str, Any]
 
 
 class ReportResults(TypedDict, total=False):

@@ -19,10 +19,13 @@ from ringback.services.reports import (
     ERROR_MAX,
     MESSAGE_MAX,
     SUMMARY_MAX,
+    Asked,
     AskReport,
     CallbackReport,
     ChildReport,
+    ContinueReport,
     EventsReport,
+    LookReport,
     Report,
     RequestsReport,
     SettleReport,
@@ -36,6 +39,7 @@ CHUNK_BYTES_MAX = 256 * 1024
 PROVIDER_MAX = 50
 LOCATOR_MAX = 1_000
 LEVELS_MAX = 200
+CHILDREN_MAX = 200
 _UNKEPT = re.compile("[\0\ud800-\udfff]")
 _encode = msgspec.json.Encoder().encode
 
@@ -96,6 +100,10 @@ class WireReport(msgspec.Struct, rename="camel"):
     tool: str = ""
     arguments: dict[str, Any] = {}
     relation: str = "tool_subrun"
+    resource_revision_id: str | None = None
+    children: list[str] = []
+    child: str = ""
+    request: dict[str, Any] = {}
     question: dict[str, Any] = {}
     interaction_id: str | None = None
     key: str = ""
@@ -130,6 +138,15 @@ def report_of(wire: WireReport, index: int) -> Report:
             return StartReport(run_id=run_id, fence=wire.fence, provider=wire.provider, run_space_id=wire.run_space_id)
         case "events":
             return _events(wire, run_id, f"/reports/{index}/events")
+        case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
+            return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
+        case _:
+            return _asked(wire, run_id, f"/reports/{index}")
+
+
+def _asked(wire: WireReport, run_id: RunId, pointer: str) -> Asked:
+    """What the attempt wants of the server."""
+    match wire.kind:
         case "child" if wire.request_id and wire.tool:
             return ChildReport(
                 run_id=run_id,
@@ -138,7 +155,12 @@ def report_of(wire: WireReport, index: int) -> Report:
                 tool=wire.tool,
                 arguments=wire.arguments,
                 relation=wire.relation,
+                revision_id=wire.resource_revision_id,
             )
+        case "look" if 1 <= len(wire.children) <= CHILDREN_MAX:
+            return LookReport(run_id=run_id, fence=wire.fence, children=tuple(wire.children))
+        case "continue" if wire.child:
+            return ContinueReport(run_id=run_id, fence=wire.fence, child=wire.child, request=wire.request)
         case "ask" if wire.question:
             return AskReport(
                 run_id=run_id, fence=wire.fence, question=wire.question, interaction_id=wire.interaction_id
@@ -151,13 +173,11 @@ def report_of(wire: WireReport, index: int) -> Report:
         case "requests":
             return RequestsReport(run_id=run_id, fence=wire.fence, after=wire.after)
         case "space" if wire.space is not None:
-            return _space(wire, run_id, wire.space, f"/reports/{index}/space")
+            return _space(wire, run_id, wire.space, f"{pointer}/space")
         case "kv.read" | "kv.write" | "secrets.read" | "config.read":
-            return _use(wire, run_id, f"/reports/{index}")
-        case "settle" if wire.outcome is not None and wire.outcome is not AttemptOutcome.LOST:
-            return _settle(wire, run_id, wire.outcome, f"/reports/{index}")
+            return _use(wire, run_id, pointer)
         case _:
-            raise InvalidInputError(Flaw(f"/reports/{index}", "not a report that this server knows"))
+            raise InvalidInputError(Flaw(pointer, "not a report that this server knows"))
 
 
 def _use(wire: WireReport, run_id: RunId, pointer: str) -> UseReport:
@@ -256,6 +276,8 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
                 raise InvalidInputError(
                     Flaw(f"{pointer}/{index}/value", "must be {number, response: {result or error}}")
                 )
+            case "message.completed" | "tool_call.completed" | "tool_result" if isinstance(event.value, dict):
+                events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
             case "mcp.opened" | "mcp.response" | "mcp.notification" if isinstance(event.value, dict):
                 events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
             case "cancel.delivered" | "cancel.acknowledged":

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeAlias
 
+from ringback.domain.agent_definitions import AGENT_MEMBERS, agent_flaws
 from ringback.domain.errors import Flaw
 from ringback.domain.json_values import escape
 from ringback.domain.server_definitions import call_flaws, server_flaws
@@ -70,5 +71,6 @@ _RULES: Mapping[tuple[str, str], tuple[frozenset[str], Rule]] = {
     ("tool", "script"): (_PROCESS | {"source"}, _script),
     ("tool", "mcp"): (frozenset(("pool", "server", "tool", "method")), call_flaws),
     ("tool", "http"): (frozenset(("pool", "secrets", "defaults", "http")), _nothing),
+    ("agent", "agent"): (AGENT_MEMBERS, agent_flaws),
     ("mcp_server", "mcp"): (frozenset(("pool", "server")), _server),
 }

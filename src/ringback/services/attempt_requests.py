@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, assert_never
 
-from ringback.domain.errors import Flaw, InvalidInputError, RingbackError, StaleFenceError
-from ringback.domain.ids import job_id_of
+from ringback.domain.agent_definitions import RELATIONS
+from ringback.domain.errors import Flaw, InvalidInputError, NotFoundError, RingbackError, StaleFenceError
+from ringback.domain.ids import job_id_of, run_id_of
 from ringback.domain.json_values import escape
 from ringback.domain.runs import Run
 from ringback.domain.sessions import Session
@@ -25,11 +26,14 @@ from ringback.services.reports import (
     AskReport,
     CallbackReport,
     ChildReport,
+    ContinueReport,
+    LookReport,
     RequestsReport,
     SpaceReport,
     UseReport,
     WithdrawReport,
 )
+from ringback.services.results import Results
 from ringback.services.spaces import Spaces
 from ringback.services.start_request import StartRequest
 from ringback.services.starting import Starting
@@ -46,6 +50,7 @@ class AttemptRequests:
     interactions: Interactions
     callbacks: Callbacks
     continuations: Continuations
+    results: Results
     spaces: Spaces
     facilities: Facilities
 
@@ -76,6 +81,10 @@ class AttemptRequests:
                 return await self._requests(run, report)
             case UseReport():
                 return await self.facilities.use(run, report)
+            case LookReport():
+                return await self._look(run, report)
+            case ContinueReport():
+                return await self._continue(run, report)
             case _:
                 assert_never(report)
 
@@ -105,12 +114,15 @@ class AttemptRequests:
         return {"requests": await self.continuations.waiting(run, after=report.after)}
 
     async def _start_child(self, parent: Run, report: ChildReport) -> dict[str, Any]:
-        is_session = report.relation == "mcp_session"
+        kind = next((kind for kind, types in RELATIONS.items() if report.relation in types), None)
+        if kind is None:
+            raise InvalidInputError(Flaw("/relation", "no relation in which a run starts another one"))
         request = StartRequest(
-            tool=report.tool,
-            kind="mcp_server" if is_session else "tool",
-            arguments={} if is_session else report.arguments,
-            body=_session_input(report.arguments) if is_session else None,
+            tool="" if report.revision_id is not None else report.tool,
+            kind=kind,
+            revision_id=report.revision_id,
+            arguments=report.arguments if kind == "tool" else {},
+            body=_INPUTS[kind](report.arguments) if kind in _INPUTS else None,
             idempotency_key=f"child:{parent.run_id}:{report.request_id}",
             thread_id=parent.thread_id,
             source="run",
@@ -121,6 +133,55 @@ class AttemptRequests:
             parent.project_id, owner, request, request_id=report.request_id, parent=link
         )
         return {"childRunId": started.run.run_id, "childJobId": job_id_of(started.run.run_id)}
+
+    async def _look(self, parent: Run, report: LookReport) -> dict[str, Any]:
+        return {"children": [await self._ending(await self._child(parent, each)) for each in report.children]}
+
+    async def _continue(self, parent: Run, report: ContinueReport) -> dict[str, Any]:
+        child = await self._child(parent, report.child)
+        await self.continuations.check(child)
+        found = await self.continuations.put(child, report.request, by=f"run:{parent.run_id}")
+        told = {"status": found.status}
+        return {"continuation": told if found.response is None else {**told, "response": found.response}}
+
+    async def _child(self, parent: Run, name: str) -> Run:
+        """A run that `parent` itself started."""
+        run_id = run_id_of(name)
+        child = None if run_id is None else await self.store.reads.run(run_id)
+        if child is None:
+            raise NotFoundError("child", name)
+        facts = (await self.store.reads.facts([child.run_id]))[child.run_id]
+        if facts.parent_id != parent.run_id:
+            raise NotFoundError("child", name)
+        return child
+
+    async def _ending(self, child: Run) -> dict[str, Any]:
+        """How a child stands; with its result once it has ended."""
+        facts = {
+            "runId": child.run_id,
+            "status": child.status.value,
+            "failureKind": child.failure_kind and child.failure_kind.value,
+            "errorMessage": child.error,
+            "summary": child.summary,
+            "value": await self.results.value(child) if child.is_terminal else None,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+
+def _agent_input(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What an agent is given, as a run's input has it; its parts are checked as those of any request are.
+
+    Raises:
+        InvalidInputError: there is no list of messages.
+    """
+    if not isinstance(given.get("messages"), list) or given.keys() - {"messages"}:
+        raise InvalidInputError(Flaw("/arguments/messages", "must be a list of messages, and nothing else is taken"))
+    for index, message in enumerate(given["messages"]):
+        is_one = isinstance(message, Mapping) and message.keys() == {"role", "content"}
+        if not is_one or message["role"] not in _ROLES or not isinstance(message["content"], str | list):
+            rule = f"must have a role ({', '.join(_ROLES)}) and a content"
+            raise InvalidInputError(Flaw(f"/arguments/messages/{index}", rule))
+    return {"mode": "agent", **given}
 
 
 def _session_input(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -144,3 +205,7 @@ def check_holder(run: Run, session: Session, fence: int) -> None:
     """Raises StaleFenceError: another session holds the run."""
     if run.attempt is not None and run.attempt.session_id != session.session_id:
         raise StaleFenceError(run.run_id, fence, run.fence)
+
+
+_ROLES = ("system", "user", "assistant")
+_INPUTS = {"agent": _agent_input, "mcp_server": _session_input}

@@ -16,8 +16,6 @@ from ringback.services.grants import Grant, note_use
 from ringback.services.lineage import Bound
 from ringback.services.start_request import StartRequest
 
-RELATIONS = {"tool": ("tool_subrun",), "agent": ("delegation", "handoff"), "mcp_server": ("mcp_session",)}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parent:

@@ -48,7 +48,12 @@ class EventsReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChildReport:
-    """The attempt starts another run. `request_id` makes a repeated report start it once."""
+    """The attempt starts another run. `request_id` makes a repeated report start it once.
+
+    Attributes:
+        arguments: of an agent or a session, what its input holds.
+        revision_id: the revision that is meant, where the attempt knows it.
+    """
 
     run_id: RunId
     fence: int
@@ -56,6 +61,26 @@ class ChildReport:
     tool: str
     arguments: Mapping[str, Any]
     relation: str = "tool_subrun"
+    revision_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookReport:
+    """The attempt wants to know how runs stand that it started."""
+
+    run_id: RunId
+    fence: int
+    children: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ContinueReport:
+    """The attempt puts a request to a session that it opened, or asks for its answer: the same id is the same request."""
+
+    run_id: RunId
+    fence: int
+    child: str
+    request: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -159,7 +184,17 @@ class SettleReport:
 
 
 Decided: TypeAlias = StartReport | EventsReport | SettleReport  # the state machine decides them
-Asked: TypeAlias = ChildReport | AskReport | WithdrawReport | CallbackReport | RequestsReport | SpaceReport | UseReport
+Asked: TypeAlias = (
+    ChildReport
+    | AskReport
+    | WithdrawReport
+    | CallbackReport
+    | RequestsReport
+    | SpaceReport
+    | LookReport
+    | ContinueReport
+    | UseReport
+)
 Report: TypeAlias = Decided | Asked
 
 

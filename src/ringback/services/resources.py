@@ -28,6 +28,7 @@ from ringback.services.definition_checks import check_definitions, flaw_of, vali
 
 STABLE = "stable"
 TOOL = "tool"
+AGENT = "agent"
 TRIES_MAX = 5
 PINNED_MAX = 1_000
 Catalogue = dict[tuple[str, str], dict[str, "Resource"]]  # by type and channel, then by name

@@ -19,11 +19,12 @@ from ringback.domain.runs import Run, RunFacts
 from ringback.engine.claims import Claims
 from ringback.ports.clock import Ids
 from ringback.ports.store import Desk, Store
+from ringback.services.agents import frozen_callables
 from ringback.services.births import Newborn, Parent, put_down
 from ringback.services.callables import Callables
 from ringback.services.drafts import draft
 from ringback.services.lineage import Bound, bounds_above
-from ringback.services.resources import TOOL
+from ringback.services.resources import AGENT, TOOL
 from ringback.services.start_request import StartRequest
 
 
@@ -78,6 +79,11 @@ class Starting:
             request_id=request_id,
             upstream=upstream,
         )
+        if resource.type == AGENT:
+            profile = resource.profile_snapshot
+            own, given = target.project_id, facts.input
+            callables = await frozen_callables(self.callables, own, project_id, profile, given)
+            facts = replace(facts, profile={**profile, "callables": callables})
         bounds: list[Bound] = []
         if parent is not None:
             facts = replace(facts, parent_id=parent.run_id, relation=parent.relation)

@@ -18,7 +18,7 @@ Limit = Literal["attempt", "idle", "deadline"]
 StopReason = Literal["cancel", "timeout:attempt", "timeout:idle", "timeout:deadline", "lost", "drain"]
 OutputStream = Literal["stdout", "stderr"]
 
-LIGHT: Final = frozenset({"http"})
+LIGHT: Final = frozenset({"http", "agent"})
 """Runtimes whose attempts wait for others and cost next to nothing: they give their slot back while they run."""
 LIGHT_MAX: Final = 1_000
 GRACE_DEFAULT_MS: Final = 5_000

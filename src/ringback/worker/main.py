@@ -20,6 +20,7 @@ from ringback.worker.assignment import Runtime
 from ringback.worker.batching import Outbox
 from ringback.worker.life import Life, Signals, StartupError
 from ringback.worker.processes.guardian import Guardian
+from ringback.worker.runtimes.agent import AgentRuntime
 from ringback.worker.runtimes.command import CommandRuntime
 from ringback.worker.runtimes.http import HttpRuntime
 from ringback.worker.runtimes.mcp import McpRuntime
@@ -73,6 +74,7 @@ async def _run(settings: WorkerSettings) -> int:
         http = HttpRuntime(settings.url, secret_values=(settings.token,))
         stack.push_async_callback(http.aclose)
         runtimes.append(http)
+        runtimes.append(AgentRuntime(secret_values=secret))
         definitions: list[dict[str, Any]] = []
         if settings.app is not None:
             functions, definitions = await _functions(settings, settings.app, guardian)

@@ -64,6 +64,8 @@ class Result(msgspec.Struct, frozen=True, rename="camel"):
     value: Any = msgspec.UNSET
     version: int | None = None
     written: bool | None = None
+    children: list[dict[str, Any]] = []
+    continuation: dict[str, Any] | None = None
 
 
 class Attached(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,8 +1,8 @@
 """What a worker says that it can do: the lanes from which it takes work, and its capabilities.
 
-A lane is `POOL/NEED`. Commands need `command`, scripts `script`, calls of MCP servers `mcp`, job APIs of others
-`http`; a function needs `function:NAME`, so a worker without that very function never gets its runs (O77). The definitions
-come from the application in a child interpreter; nothing of it is imported.
+A lane is `POOL/NEED`. Commands need `command`, scripts `script`, calls of MCP servers `mcp`, job APIs of others `http`,
+agents `agent`; a function needs `function:NAME`, so a worker without that very function never gets its runs (O77). The
+definitions come from the application in a child interpreter; nothing of it is imported.
 """
 
 import shutil
@@ -13,6 +13,7 @@ COMMAND_NEED: Final = "command"
 SCRIPT_NEED: Final = "script"
 MCP_NEED: Final = "mcp"
 HTTP_NEED: Final = "http"
+AGENT_NEED: Final = "agent"
 _NATIVE: Final = (
     "input.receive",
     "output.publish",
@@ -30,8 +31,8 @@ _SPACES: Final[Mapping[str, tuple[str, ...]]] = {"worktree": ("git",), "containe
 
 
 def offers(pools: Iterable[str], definitions: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The lanes, sorted: every pool with `command`, `script`, `mcp`, `http` and each function."""
-    needs = [COMMAND_NEED, SCRIPT_NEED, MCP_NEED, HTTP_NEED]
+    """The lanes, sorted: every pool with `command`, `script`, `mcp`, `http`, `agent` and each function."""
+    needs = [COMMAND_NEED, SCRIPT_NEED, MCP_NEED, HTTP_NEED, AGENT_NEED]
     needs += [f"function:{definition['name']}" for definition in definitions]
     return sorted({f"{pool}/{need}" for pool in pools for need in needs})
 

@@ -17,7 +17,7 @@ import msgspec
 from ringback.worker.assignment import OutputStream
 from ringback.worker.backoff import Backoff
 from ringback.worker.batching import Outbox
-from ringback.worker.messages import Key, report
+from ringback.worker.messages import Key, Result, report
 from ringback.worker.settlement import RETRY_CODES
 
 PROGRESS_EVERY_S: Final = 0.2
@@ -94,6 +94,50 @@ class AttemptReporter:
         if not result.ok or result.child_run_id is None:
             raise ChildRefusedError(result.code or "refused", result.detail or "")
         return result.child_run_id
+
+    async def start_child(self, request_id: str, wanted: Mapping[str, Any], arguments: Mapping[str, Any]) -> str:
+        """Start a run of something that is frozen on this one, once for each `request_id`; its id.
+
+        Raises:
+            ChildRefusedError: the server did not start it.
+        """
+        members = {"requestId": request_id, "relation": wanted["relation"], "arguments": arguments}
+        granted = wanted.get("grantId")
+        members |= {"tool": granted or wanted["name"]}
+        if granted is None:
+            members["resourceRevisionId"] = wanted["resourceRevisionId"]
+        result = await self._insist("child", members)
+        if result.child_run_id is None:
+            raise ChildRefusedError(result.code or "refused", result.detail or "")
+        return result.child_run_id
+
+    async def standing(self, run_ids: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+        """How runs stand that this one started.
+
+        Raises:
+            ChildRefusedError: one of them is none.
+        """
+        return (await self._insist("look", {"children": list(run_ids)})).children
+
+    async def proceed(self, run_id: str, request: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Put a request to a session that this run opened, or look for its answer: `{status, response?}`.
+
+        Raises:
+            ChildRefusedError: the session takes none.
+        """
+        return (await self._insist("continue", {"child": run_id, "request": request})).continuation or {
+            "status": "open"
+        }
+
+    async def _insist(self, kind: str, members: Mapping[str, Any]) -> Result:
+        backoff = Backoff()
+        while True:
+            result = await self._outbox.post(self._key, report(self._key, kind, members))
+            if result.ok:
+                return result
+            if result.code not in RETRY_CODES:
+                raise ChildRefusedError(result.code or "refused", result.detail or "")
+            await asyncio.sleep(backoff.wait_s())
 
     async def ask(self, question: Mapping[str, Any], *, parks: bool = False) -> tuple[str, Mapping[str, Any] | None]:
         """Ask people something and wait until that is over; its status then, and the answer.

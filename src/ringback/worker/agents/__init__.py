@@ -1,0 +1,1 @@
+"""Agents: a model that answers, or calls what it may call; each call is a run of its own."""
