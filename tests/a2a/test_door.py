@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 from a2a.client import A2ACardResolver, A2AClientError, Client, ClientConfig, ClientFactory
-from a2a.helpers import new_data_message, new_text_message
+from a2a.helpers import new_data_message, new_text_message, new_text_part
 from a2a.types import a2a_pb2
 from a2a.utils.errors import A2AError, InvalidParamsError, TaskNotFoundError
 from google.protobuf.json_format import MessageToDict
@@ -111,6 +111,30 @@ async def test_a_message_starts_a_run_and_waits_for_it(here: Installation) -> No
         assert MessageToDict(found) == MessageToDict(task)
     run = here.client().run(task.id)
     assert (run["contextId"], run["status"]) == ("ctx-1", "succeeded")
+
+
+async def test_words_start_an_agent(here: Installation) -> None:
+    """Which calls a tool as a child of its run, and speaks."""
+    script = [{"calls": [{"callable": "greet", "arguments": {"name": "Bob"}}]}, {"say": "Bob was greeted."}]
+    definition = {
+        "resourceType": "agent",
+        "name": "helper",
+        "runtime": "agent",
+        "description": "Helps.",
+        "profile": {"model": "scripted", "callables": ["greet"], "script": script},
+    }
+    answer = here.client().ask("PUT", "/v1/resources", json={"definitions": [definition]})
+    assert answer.is_success, answer.text
+    async with connected(here) as client:
+        message = new_data_message({"agent": "helper"})
+        message.parts.append(new_text_part("Greet Bob."))
+        task = await sent(client, a2a_pb2.SendMessageRequest(message=message))
+        assert state_of(task) == "COMPLETED"
+        assert "Bob was greeted." in str(MessageToDict(task))
+        extended = await client.get_extended_agent_card(a2a_pb2.GetExtendedAgentCardRequest())
+        assert "agent:helper" in {each.id for each in extended.skills}
+    run = here.client().run(task.id)
+    assert (run["resourceType"], run["input"]["messages"]) == ("agent", [{"role": "user", "content": "Greet Bob."}])
 
 
 async def test_work_that_fails_and_commands_that_write(here: Installation) -> None:
@@ -226,7 +250,7 @@ async def test_tasks_are_listed(here: Installation) -> None:
         (asking({"tool": "nobody"}), InvalidParamsError, "no such tool"),
         (asking({"tool": "greet", "arguments": {"nome": 1}}), InvalidParamsError, "name"),
         (asking({"tool": "greet", "nix": 1}), InvalidParamsError, "unknown member"),
-        (asking(text="hello"), InvalidParamsError, "name the tool"),
+        (asking(text="hello"), InvalidParamsError, "name what to run"),
         (asking(text="yes", task_id="01a23000-0000-7000-8000-000000000000"), TaskNotFoundError, ""),
     ],
 )

@@ -42,7 +42,34 @@ TWO = {"properties": {"a": {}, "b": {}}, "required": ["a", "b"]}
 )
 def test_starts(parts: Any, known: Any, expected: tuple[str, Any]) -> None:
     wanted = wanted_of(content_of(parts), known)
-    assert (wanted.tool, wanted.arguments) == expected
+    assert (wanted.name, wanted.arguments, wanted.kind) == (*expected, "tool")
+
+
+@pytest.mark.parametrize(
+    ("parts", "known", "agents"),
+    [
+        ([{"data": {"agent": "helper"}}, {"text": "hello"}], tools(a={}), ["helper", "other"]),
+        ([{"text": "hello"}], tools(), ["helper"]),
+    ],
+)
+def test_words_for_an_agent(parts: Any, known: Any, agents: list[str]) -> None:
+    wanted = wanted_of(content_of(parts), known, agents)
+    assert (wanted.name, wanted.kind) == ("helper", "agent")
+    assert wanted.body == {"mode": "agent", "messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.mark.parametrize(
+    ("parts", "known"),
+    [
+        ([{"data": {"agent": "helper"}}], tools()),
+        ([{"data": {"agent": "helper", "tool": "a"}}, {"text": "x"}], tools(a={})),
+        ([{"data": {"agent": 1}}, {"text": "x"}], tools()),
+        ([{"text": "x"}], tools(a=ONE_TEXT)),
+    ],
+)
+def test_what_is_nothing_for_an_agent(parts: Any, known: Any) -> None:
+    with pytest.raises(InvalidInputError):
+        wanted_of(content_of(parts), known, ["helper"])
 
 
 @pytest.mark.parametrize(

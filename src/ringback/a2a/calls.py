@@ -62,10 +62,14 @@ class Calls:
         if task_id := message.get("taskId"):
             return await self._answered(task_id, message, content)
         project = self._project("runs:write")
-        wanted = wanted_of(content, await self.core.catalogue.resources.released(project.project_id))
+        resources = self.core.catalogue.resources
+        agents = await resources.released(project.project_id, kind="agent")
+        wanted = wanted_of(content, await resources.released(project.project_id), agents.keys())
         request = StartRequest(
-            tool=wanted.tool,
+            tool=wanted.name,
+            kind=wanted.kind,
             arguments=wanted.arguments,
+            body=wanted.body,
             arguments_pointer="/message/parts/data/arguments",
             idempotency_key=f"a2a:{message['messageId']}",
             context_id=message.get("contextId") or None,
@@ -123,11 +127,9 @@ class Calls:
 
     async def skills(self) -> list[Json]:
         """What the project offers to members."""
-        project = self._project("runs:read")
-        return [
-            skill(tool)
-            for _, tool in sorted((await self.core.catalogue.resources.released(project.project_id)).items())
-        ]
+        project, resources = self._project("runs:read"), self.core.catalogue.resources
+        offered = [await resources.released(project.project_id, kind=kind) for kind in ("agent", "tool")]
+        return [skill(each) for named in offered for _, each in sorted(named.items())]
 
     # --- looking
 

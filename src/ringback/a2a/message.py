@@ -1,8 +1,8 @@
-"""What a message asks for: a tool and its arguments, or the answer to a question. No part of the SDK is needed to read it."""
+"""What a message asks for: a tool with arguments, an agent with words, or an answer to a question. Reading it takes no SDK."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +11,7 @@ from ringback.services.questions import DECIDED, Answer, Interaction
 from ringback.services.resources import Resource
 
 START_MEMBERS = frozenset(("tool", "arguments"))
+NAME_IT = 'name what to run: a data part {"tool": NAME, "arguments": {…}}, or {"agent": NAME} beside a text'
 ANSWER_MEMBERS = frozenset(("decision", "selectedOptionId", "payload"))
 REJECTIONS = frozenset(("no", "reject", "rejected", "deny"))
 APPROVALS = frozenset(("yes", "ok", "approve", "approved"))
@@ -18,10 +19,15 @@ APPROVALS = frozenset(("yes", "ok", "approve", "approved"))
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A start."""
+    """A start. `body` is the input of an agent; None: a tool, which takes `arguments`."""
 
-    tool: str
+    name: str
     arguments: Mapping[str, Any]
+    body: Mapping[str, Any] | None = None
+
+    @property
+    def kind(self) -> str:
+        return "tool" if self.body is None else "agent"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,16 +64,33 @@ def plain(value: Any) -> Any:
     return value
 
 
-def wanted_of(content: Content, tools: Mapping[str, Resource]) -> Wanted:
-    """What is to be started. A project's only tool need not be named; its only required text may be the text itself.
+def wanted_of(content: Content, tools: Mapping[str, Resource], agents: Collection[str] = ()) -> Wanted:
+    """What is to be started. What is the only one of its project need not be named.
 
     Raises:
-        InvalidInputError: no tool is named and there are several, or members that nobody reads.
+        InvalidInputError: nothing is named and there are several, or members that nobody reads.
     """
     data = dict(content.data or {})
+    is_only_agent = not data and not tools and len(agents) == 1
+    if "agent" in data or is_only_agent:
+        return _conversation(data.pop("agent", next(iter(agents), "")), data, content.text)
+    return _call(data, content.text, tools, is_only=not agents or bool(data))
+
+
+def _conversation(name: Any, rest: Mapping[str, Any], text: str) -> Wanted:
+    at = "/message/parts"
+    if not isinstance(name, str) or rest:
+        raise InvalidInputError(Flaw(f"{at}/data", "an agent is named alone, by a text"))
+    if not text.strip():
+        raise InvalidInputError(Flaw(at, "say something to the agent, in a text part"))
+    return Wanted(name, {}, {"mode": "agent", "messages": [{"role": "user", "content": text}]})
+
+
+def _call(data: Mapping[str, Any], text: str, tools: Mapping[str, Resource], *, is_only: bool) -> Wanted:
+    """A call of a tool; of the only one, its arguments are the data, and its only required text may be the text itself."""
     at = "/message/parts/data"
-    if "tool" not in data and len(tools) != 1:
-        raise InvalidInputError(Flaw(at, 'name the tool: a data part {"tool": NAME, "arguments": {…}}'))
+    if "tool" not in data and not (is_only and len(tools) == 1):
+        raise InvalidInputError(Flaw(at, NAME_IT))
     name = data.get("tool", next(iter(tools), ""))
     if not isinstance(name, str):
         raise InvalidInputError(Flaw(f"{at}/tool", "must be a text"))
@@ -79,8 +102,8 @@ def wanted_of(content: Content, tools: Mapping[str, Resource]) -> Wanted:
         arguments = data
     if not isinstance(arguments, Mapping):
         raise InvalidInputError(Flaw(f"{at}/arguments", "must be an object"))
-    if content.text and not arguments and (place := _text_place(tools.get(name))) is not None:
-        arguments = {place: content.text}
+    if text and not arguments and (place := _text_place(tools.get(name))) is not None:
+        arguments = {place: text}
     return Wanted(name, arguments)
 
 

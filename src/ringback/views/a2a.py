@@ -115,15 +115,14 @@ def _is_plain(value: Any, depth: int) -> bool:
     return not isinstance(value, int) or -EXACT_MAX <= value <= EXACT_MAX
 
 
-def skill(tool: Resource) -> dict[str, Any]:
-    """A tool of the project as a skill of the authenticated card."""
-    definition = tool.definition
+def skill(offered: Resource) -> dict[str, Any]:
+    """A tool or an agent of the project as a skill of the authenticated card."""
     return {
-        "id": tool.name,
-        "name": tool.name,
-        "description": str(definition.get("description") or f"Runs {tool.name}."),
-        "tags": [str(definition.get("mode", "job"))],
-        "inputModes": ["application/json"],
+        "id": offered.name if offered.type == "tool" else f"{offered.type}:{offered.name}",
+        "name": offered.name,
+        "description": str(offered.definition.get("description") or f"Runs {offered.name}."),
+        "tags": [offered.type],
+        "inputModes": ["application/json", "text/plain"],
         "outputModes": ["application/json", "text/plain"],
     }
 
