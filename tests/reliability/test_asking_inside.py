@@ -175,6 +175,18 @@ def test_who_stops_waiting_takes_the_question_back_and_the_job_goes_on(installat
     assert client.read("GET", f"/v1/interactions/{asked['interactionId']}")["status"] == "withdrawn"
 
 
+def test_a_script_that_ends_with_the_code_of_an_unheard_question_has_expired(installation: Installation) -> None:
+    client = installation.client()
+    script = ASK + 'set -e; ask "Late?" --expires 200ms; echo never'
+    job = client.start(_script(installation, script, retry={"attemptsMax": 3, "delayS": 0}))
+    ended = client.ended(job, within_s=WITHIN_S)
+    assert (ended["status"], ended["error_kind"], ended["attempts"]) == ("failed", "expired", 1)
+    assert ended["error_message"] == "nobody answered in time: Late?"
+    assert ringback(installation.data, "wait", job).code == 4
+    other = client.start(_script(installation, "exit 4"))
+    assert client.ended(other, within_s=WITHIN_S)["error_kind"] == "tool_error"
+
+
 def test_a_stop_ends_the_waiting_and_withdraws_the_question(installation: Installation) -> None:
     client = installation.client()
     job = client.start(_script(installation, ASK + 'ask "Never?"'))

@@ -130,6 +130,16 @@ class Interactions:
             raise NotFoundError("interaction", interaction_id)
         return found
 
+    async def unheard(self, run_id: RunId) -> Interaction | None:
+        """The question of the work under way that was over last, if its time ran out and nothing counts in its place."""
+        run = await self.store.reads.run(run_id)
+        since = None if run is None else await self._since(run)
+        if run is None or since is None:
+            return None
+        over = [each for each in await self.of_run(run) if each.closed_at is not None and each.opened_at >= since]
+        last = max(over, key=lambda each: each.closed_at or 0, default=None)
+        return last if last is not None and last.status == "expired" and last.response is None else None
+
     async def take_back(self, run_id: RunId, fence: int, key: str) -> Interaction | None:
         """Withdraw the question that the attempt knows by `key`; how it then stands. Without one nothing happens.
 

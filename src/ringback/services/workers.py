@@ -10,7 +10,7 @@ import asyncio
 import json
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ringback.domain.decide import decide
@@ -19,6 +19,7 @@ from ringback.domain.ids import ProjectId, RunId, SessionId
 from ringback.domain.moments import SECOND, Micros, rfc3339
 from ringback.domain.runs import Append, Lose, Run, Settle
 from ringback.domain.sessions import Session, beat, end
+from ringback.domain.states import FailureKind
 from ringback.engine.apply import apply
 from ringback.engine.bells import Bells
 from ringback.engine.sweeper import Sweeper
@@ -28,12 +29,14 @@ from ringback.services.attempt_requests import AttemptRequests, check_holder
 from ringback.services.connections import Attach, Connections
 from ringback.services.continuations import note_answers
 from ringback.services.handing_out import HandingOut, Work, is_to_stop, stop_order_of
-from ringback.services.reports import Asked, Decided, Report, command_of
+from ringback.services.reports import Asked, Decided, Report, SettleReport, command_of
 from ringback.services.resources import Resources
 
 __all__ = ["Attach", "Workers"]
 
 log = logging.getLogger(__name__)
+
+UNANSWERED = 4  # how `ringback ask` exits when nobody answered in time
 
 
 @dataclass(slots=True, kw_only=True)
@@ -142,7 +145,7 @@ class Workers:
     async def report(self, session: Session, reports: Sequence[Report]) -> list[dict[str, Any]]:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
-        ledgered = [(i, each) for i, each in enumerate(reports) if not isinstance(each, Asked)]
+        ledgered = [(i, await self._judged(each)) for i, each in enumerate(reports) if not isinstance(each, Asked)]
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
             refusals = await self.store.commit(lambda desk: self._decide_all(desk, session, ledgered), runs=run_ids)
@@ -152,6 +155,22 @@ class Workers:
             if isinstance(report, Asked):
                 answers[index] = await self.requests.answer(session, report)
         return answers
+
+    async def _judged(self, report: Decided) -> Decided:
+        """A command that ends with the exit code of a question which nobody answered in time has failed of that.
+
+        Another attempt would find the same question, expired.
+        """
+        if not isinstance(report, SettleReport) or report.error_kind is not FailureKind.TOOL_ERROR:
+            return report
+        if report.result.get("exitCode") != UNANSWERED:
+            return report
+        asked = await self.requests.interactions.unheard(report.run_id)
+        if asked is None:
+            return report
+        error = f"nobody answered in time: {asked.question['title']}"
+        result = {**report.result, "error": {"kind": FailureKind.EXPIRED.value, "message": error}}
+        return replace(report, error_kind=FailureKind.EXPIRED, error=error, result=result, is_retryable=False)
 
     def _decide_all(
         self, desk: Desk, session: Session, reports: Sequence[tuple[int, Decided]]
