@@ -1,8 +1,9 @@
 """The whole description, tried out by a machine that believes it: whatever it makes up, no 5xx and no undocumented answer.
 
 The examples are bounded and always the same ones. Each operation is asked twice: about made-up things, and about things that
-were made by requests before (a run, a script, an endpoint, a token, a worker's session). Hypothesis has a state machine:
-it is not used, because it repeats a beginning and expects the same answers, and a ledger remembers.
+were made by requests before (a run, a script, an endpoint, a token, a worker's session). Then the document's links are followed:
+each thing is made, and every operation that its answer leads to is tried on it, and those that these lead to. The library's own
+state machine is not used, because it repeats a beginning and expects the same answers, and a ledger remembers.
 """
 
 from __future__ import annotations
@@ -105,3 +106,72 @@ async def test_every_operation_answers_as_described(door: Door, is_known: bool) 
             wrong[operation.label] = "\n".join(map(str, getattr(error, "exceptions", (error,))))
     assert wrong == {}
     assert asked == len(endpoints())
+
+
+# What makes a thing that links lead on from, and a body that makes it; the rest is made up.
+MADE: Mapping[str, Any] = {
+    "runs_start": {"tool": "echo"},
+    "runs_rerun": {},
+    "runs_cancel": {},
+    "jobs_start": {"tool": "echo"},
+    "capabilities_issue": {},
+    "attaching_attach": {"name": "w", "incarnation": "i", "slots": 1, "offers": [], "protocolVersion": 1},
+    "tokens_make": {"name": "t", "scopes": ["runs:read"]},
+    "callables_give": {"name": "echo", "granteeProjectId": "other"},
+    "callables_put_alias": {"name": "echo"},
+    "scripts_put": {"source": "x = 1"},
+}
+NAMED: Mapping[str, str] = {"slug": "default", "name": "linked", "alias": "linked"}
+
+
+def _made(operation: Any, parameters: Mapping[str, str]) -> Any:
+    """Make a thing by its operation; the answer."""
+    case = operation.Case(body=MADE[operation.definition.raw["operationId"]], media_type="application/json")
+    wanted = {each.name for each in operation.path_parameters}
+    case.path_parameters = {name: parameters.get(name) or NAMED[name] for name in wanted}
+    answer = case.call(base_url=operation.base_url, headers=HEADERS, timeout=60)
+    assert answer.status_code < 300, (operation.label, answer.text)
+    return case, answer
+
+
+def _link_value(expression: str, case: Any, answer: Any) -> str:
+    """What an expression of a link stands for."""
+    place, _, rest = expression.partition("#/")
+    if place == "$response.body":
+        return str(answer.json()[rest])
+    return str(case.path_parameters[expression.removeprefix("$request.path.")])
+
+
+def _follow(
+    operations: Mapping[str, Any], name: str, parameters: Mapping[str, str], seen: set[tuple[str, str]]
+) -> dict[str, Any]:
+    """Try whatever the answer to an operation leads to; what is wrong with it, by the link."""
+    wrong: dict[str, Any] = {}
+    raw = operations[name].definition.raw["responses"]
+    links = {target: link for answer in raw.values() for target, link in answer.get("links", {}).items()}
+    for target, link in sorted(links.items()):
+        if (name, target) in seen:
+            continue
+        seen.add((name, target))
+        case, answer = _made(operations[name], parameters)  # a thing of its own: some of what follows ends it
+        known = {each: _link_value(text, case, answer) for each, text in link["parameters"].items()}
+        if (error := _try(operations[target], known)) is not None:
+            wrong[f"{name} -> {target}"] = "\n".join(map(str, getattr(error, "exceptions", (error,))))
+        if target in MADE:
+            wrong |= _follow(operations, target, known, seen)
+    return wrong
+
+
+async def test_whatever_an_answer_leads_to_answers_as_described(door: Door) -> None:
+    operations = {}
+    for result in _schema(door).get_all_operations():
+        operation = result.ok()
+        operations[operation.definition.raw["operationId"]] = operation
+    leading = {name for name, each in operations.items() if "links" in str(each.definition.raw["responses"])}
+    assert leading == set(MADE)
+    wrong: dict[str, Any] = {}
+    seen: set[tuple[str, str]] = set()
+    for name in sorted(leading - {"runs_rerun", "runs_cancel", "capabilities_issue"}):
+        wrong |= await asyncio.to_thread(_follow, operations, name, {}, seen)
+    assert wrong == {}
+    assert {name for name, _ in seen} == leading

@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 
+from ringback.api.openapi_links import links_from
 from ringback.api.problems import MEDIA_TYPE as PROBLEM
 from ringback.api.reply import JSON
 from ringback.api.routes import Endpoint
@@ -31,7 +32,11 @@ def document(endpoints: Sequence[Endpoint], *, version: str) -> bytes:
     by_kind: Schemas = dict(zip(kinds, schemas, strict=True))
     paths: dict[str, dict[str, Any]] = {}
     for each in sorted(endpoints, key=lambda endpoint: endpoint.path):
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, by_kind)
+        operation = _operation(each, by_kind)
+        for status, kind in each.gives.items():
+            if links := links_from(each, kind, endpoints, _id):
+                operation["responses"][str(int(status))]["links"] = links
+        paths.setdefault(each.path, {})[each.method.lower()] = operation
     body = {
         "openapi": "3.1.0",
         "info": {"title": "Ringback", "version": version, "description": ABOUT},
@@ -58,10 +63,9 @@ def _kinds(endpoints: Sequence[Endpoint]) -> list[Any]:
 
 
 def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
-    where = endpoint.handler.__module__.rpartition(".")[2]
     body: dict[str, Any] = {
-        "operationId": "_".join((where, endpoint.handler.__name__, *_which(endpoint))),
-        "tags": [where],
+        "operationId": _id(endpoint),
+        "tags": [_where(endpoint)],
         "summary": endpoint.summary,
         "description": (endpoint.handler.__doc__ or "").strip(),
         "responses": {str(int(status)): _answer(kind, status, schemas) for status, kind in endpoint.gives.items()},
@@ -81,6 +85,14 @@ def _operation(endpoint: Endpoint, schemas: Schemas) -> dict[str, Any]:
     else:
         body["x-scope"] = endpoint.scope
     return body
+
+
+def _where(endpoint: Endpoint) -> str:
+    return endpoint.handler.__module__.rpartition(".")[2]
+
+
+def _id(endpoint: Endpoint) -> str:
+    return "_".join((_where(endpoint), endpoint.handler.__name__, *_which(endpoint)))
 
 
 def _taken(kind: Any, schemas: Schemas) -> dict[str, Any]:
