@@ -59,6 +59,20 @@ def _schema(door: Door) -> Any:
     return schema
 
 
+async def _question(door: Door) -> tuple[str, dict[str, str]]:
+    """An open question, and a link to it."""
+    command = {"command": ["true"], "pool": "asking"}
+    tool = {"name": "asking", "runtime": "command", "inputSchema": {"type": "object"}, "profile": command, "policy": {}}
+    await door.client.put("/v1/tools", json={"definitions": [tool]})
+    await door.start(tool="asking")
+    worker = await door.worker(pool="asking")
+    claim = await worker.begin()
+    question = {"kind": "input", "title": "Who?", "key": "who", "options": [{"id": "a"}]}
+    (told,) = await worker.report(claim, {"kind": "ask", "question": question})
+    made = await door.client.post(f"/v1/interactions/{told['interactionId']}/links", json={})
+    return told["interactionId"], made.json()
+
+
 async def _known(door: Door) -> dict[str, str]:
     """Things that are there, by the placeholders that stand for them."""
     scripts, paths = "/api/projects/default/scripts/daily", "/api/projects/default/endpoints/daily"
@@ -67,6 +81,7 @@ async def _known(door: Door) -> dict[str, str]:
     run_id = await door.start()
     issued = await door.client.post(f"/v1/runs/{run_id}/capability-tokens", json={})
     worker = await door.worker(pool="elsewhere")
+    interaction_id, link = await _question(door)
     return {
         "slug": "default",
         "name": "daily",
@@ -74,6 +89,9 @@ async def _known(door: Door) -> dict[str, str]:
         "run_id": run_id,
         "job_id": run_id,
         "token_id": issued.json()["tokenId"],
+        "interaction_id": interaction_id,
+        "link_id": link["linkId"],
+        "token": link["url"].rpartition("/")[2],
         "session_id": worker.session_id,
         "pool": "default",
     }
