@@ -2,6 +2,7 @@
 
 import json
 import socket
+import ssl
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -45,18 +46,22 @@ Play = Callable[[Seen], Say]
 class OtherSide:
     """One server. `play` decides what it answers; `with` starts and ends it."""
 
-    def __init__(self, play: Play | None = None) -> None:
+    def __init__(self, play: Play | None = None, *, tls: ssl.SSLContext | None = None) -> None:
         self.seen: list[Seen] = []
         self.play: Play = play or (lambda _: Say(404))
         self._released = threading.Event()
         self._open: set[socket.socket] = set()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = False
+        self._scheme = "http" if tls is None else "https"
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(self._server.socket, server_side=True, do_handshake_on_connect=False)
+            self._server.handle_error = lambda request, client_address: None  # type: ignore[method-assign]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02})
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        return f"{self._scheme}://127.0.0.1:{self._server.server_address[1]}"
 
     def asked(self, method: str, path: str | None = None) -> list[Seen]:
         """The requests so far with this method (and path, without its query)."""

@@ -107,6 +107,30 @@ async def test_a_stop_by_another_method_at_another_place() -> None:
         assert api.asked("DELETE") == []
 
 
+@pytest.mark.parametrize(("said", "kind"), [("cancelled", "stopped"), ("done", "succeeded"), ("failed", "failed")])
+async def test_a_callback_tells_what_became_of_a_stop(said: str, kind: str) -> None:
+    with JobApi(lambda job: Say(202, {"id": job})) as api:
+        http = {
+            "url": f"{api.url}/jobs",
+            "callback": True,
+            "body": {"hook": "{callback_url}"},
+            "follow": {"cancelUrl": "{@url}/{/id}"},
+        }
+        async with tried() as it:
+
+            def accept(_: object) -> Say:
+                it.server.deliver(f'{{"status": "{said}"}}')
+                return Say(202)
+
+            api.on_delete = accept
+            attempt = asyncio.ensure_future(it.run(http))
+            await it.server.until(lambda server: "waiting to be called" in server.text("stderr"))
+            it.stop.request("cancel", grace_ms=20_000)
+            assert (await attempt).kind == kind
+            assert ("cancel_acknowledged" in evidence(it)) is (said == "cancelled")
+        assert [seen.path for seen in api.asked("DELETE")] == ["/jobs/1"]
+
+
 async def test_an_api_without_a_stop() -> None:
     with JobApi() as api:
         async with tried() as it:
