@@ -67,6 +67,9 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
     "Access": {
         "project": Entry("project", "app", "Make and list projects."),
         "member": Entry("member", "app", "Add, list and remove a project's members."),
+        "org": Entry("org", "app", "Make and list organizations."),
+        "user": Entry("user", "app", "List users, and say who administers the installation."),
+        "share": Entry("share", "app", "Make, list and revoke links that open the status of one job."),
         "audit": Entry("audit", "audit", "List who changed what, newest first."),
     },
     "Workers and queues": {

@@ -145,3 +145,40 @@ def delete(session: Session, name: NameArgument) -> None:
     if session.out.json_mode:
         session.out.document({"deleted": name})
     session.out.line(f"{name} deleted")
+
+
+@app.command("publish", cls=QuickCommand)
+@connected()
+def publish(
+    session: Session,
+    path: Annotated[str, typer.Argument(metavar="PATH", help="Where requests come in: /x/PROJECT/PATH.")],
+    target: Annotated[str, typer.Argument(metavar="NAME", help="The script or tool that answers them.")],
+) -> None:
+    """Publish a script or a tool as an endpoint, or another one than before under the same path."""
+    made = session.client.scripts.publish(path, target)
+    if session.out.json_mode:
+        session.out.document(made)
+    session.out.line(made["url"])
+
+
+@app.command("endpoints", cls=QuickCommand)
+@connected()
+def endpoints(session: Session) -> None:
+    """List what is published."""
+    found = session.client.scripts.endpoints()
+    if session.out.json_mode:
+        session.out.document({"endpoints": list(found)})
+        return
+    session.out.table(("PATH", "NAME", "URL"), [(each["path"], each["target"], each["url"]) for each in found])
+
+
+@app.command("unpublish", cls=QuickCommand)
+@connected()
+def unpublish(
+    session: Session, path: Annotated[str, typer.Argument(metavar="PATH", help="As it was published.")]
+) -> None:
+    """Take an endpoint back."""
+    session.client.scripts.unpublish(path)
+    if session.out.json_mode:
+        session.out.document({"unpublished": path})
+    session.out.line(f"{path} is no longer published")

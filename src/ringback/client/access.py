@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import quote
 
 from ringback.client import operations, requests
 from ringback.client.exchange import Link, Steps, exchange
@@ -39,6 +40,15 @@ def remove_member(link: Link, user: str) -> Steps[None]:
 def revoke(link: Link, token_id: str) -> Steps[Body]:
     """End a token."""
     return operations.ask(link, requests.delete(link, "tokens", token_id), operations.json_object)
+
+
+def _tokens_of(run: str) -> str:
+    return f"runs/{quote(run, safe='')}/capability-tokens"
+
+
+def unshare(link: Link, run: str, token_id: str) -> Steps[None]:
+    """End a capability token."""
+    yield from exchange(link, requests.delete(link, _tokens_of(run), token_id))
 
 
 def audit(link: Link, *, installation: bool, limit: int) -> Steps[tuple[Body, ...]]:
@@ -140,6 +150,18 @@ class Access:
         """End a token at once."""
         return self._run(revoke(self._client.link, token_id))
 
+    def share(self, run: str, *, expires_in_s: int | None = None) -> Body:
+        """A capability token: it opens the status of one run, and is shown once."""
+        return self._run(make(self._client.link, _tokens_of(run), {"expiresInS": expires_in_s}))
+
+    def shared(self, run: str) -> tuple[Body, ...]:
+        """The capability tokens of a run, without what opens it."""
+        return self._run(listed(self._client.link, _tokens_of(run)))
+
+    def unshare(self, run: str, token_id: str) -> None:
+        """End a capability token at once."""
+        self._run(unshare(self._client.link, run, token_id))
+
     def audit(self, *, installation: bool = False, limit: int = PAGE_SIZE) -> tuple[Body, ...]:
         """The newest changes in the project, or about the installation, newest first."""
         return self._run(audit(self._client.link, installation=installation, limit=limit))
@@ -212,6 +234,18 @@ class AsyncAccess:
     async def revoke_token(self, token_id: str) -> Body:
         """End a token at once."""
         return await self._run(revoke(self._client.link, token_id))
+
+    async def share(self, run: str, *, expires_in_s: int | None = None) -> Body:
+        """A capability token: it opens the status of one run, and is shown once."""
+        return await self._run(make(self._client.link, _tokens_of(run), {"expiresInS": expires_in_s}))
+
+    async def shared(self, run: str) -> tuple[Body, ...]:
+        """The capability tokens of a run, without what opens it."""
+        return await self._run(listed(self._client.link, _tokens_of(run)))
+
+    async def unshare(self, run: str, token_id: str) -> None:
+        """End a capability token at once."""
+        await self._run(unshare(self._client.link, run, token_id))
 
     async def audit(self, *, installation: bool = False, limit: int = PAGE_SIZE) -> tuple[Body, ...]:
         """The newest changes in the project, or about the installation, newest first."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Body = Mapping[str, Any]
 SCRIPTS = "scripts"
+ENDPOINTS = "endpoints"
 
 
 def listed(link: Link, *below: str) -> Steps[tuple[Body, ...]]:
@@ -46,6 +47,19 @@ def delete(link: Link, name: str) -> Steps[None]:
     """Take a script back."""
     _, slug = yield from _located(link)
     yield from exchange(link, requests.of_project(link, "DELETE", slug, SCRIPTS, name))
+
+
+def publish(link: Link, path: str, target: str) -> Steps[Body]:
+    """Publish a script or a tool."""
+    _, slug = yield from _located(link)
+    request = requests.of_project(link, "PUT", slug, ENDPOINTS, *path.strip("/").split("/"), body={"target": target})
+    return (yield from operations.ask(link, request, operations.json_object))
+
+
+def unpublish(link: Link, path: str) -> Steps[None]:
+    """Take an endpoint back."""
+    _, slug = yield from _located(link)
+    yield from exchange(link, requests.of_project(link, "DELETE", slug, ENDPOINTS, *path.strip("/").split("/")))
 
 
 def test(link: Link, name: str, args: Body | None, *, detached: bool, key: str | None) -> Steps[Body]:
@@ -140,6 +154,18 @@ class Scripts:
         """One look at an async run."""
         return self._run(get(self._client.link, "async-runs", run_id))
 
+    def endpoints(self) -> tuple[Body, ...]:
+        """What the project has published."""
+        return self._run(listed(self._client.link, ENDPOINTS))
+
+    def publish(self, path: str, target: str) -> Body:
+        """Publish a script or a tool at `/x/PROJECT/{path}`."""
+        return self._run(publish(self._client.link, path, target))
+
+    def unpublish(self, path: str) -> None:
+        """Take an endpoint back."""
+        self._run(unpublish(self._client.link, path))
+
     def _run(self, steps: Steps[T]) -> T:
         return self._client.driver.run(steps)
 
@@ -192,6 +218,18 @@ class AsyncScripts:
     async def run(self, run_id: str) -> Body:
         """One look at an async run."""
         return await self._run(get(self._client.link, "async-runs", run_id))
+
+    async def endpoints(self) -> tuple[Body, ...]:
+        """What the project has published."""
+        return await self._run(listed(self._client.link, ENDPOINTS))
+
+    async def publish(self, path: str, target: str) -> Body:
+        """Publish a script or a tool at `/x/PROJECT/{path}`."""
+        return await self._run(publish(self._client.link, path, target))
+
+    async def unpublish(self, path: str) -> None:
+        """Take an endpoint back."""
+        await self._run(unpublish(self._client.link, path))
 
     async def _run(self, steps: Steps[T]) -> T:
         return await self._client.driver.run(steps)
