@@ -24,6 +24,12 @@ async def test_both_eras_banners_and_batches(words: tuple[str, ...]) -> None:
         assert outcome.summary == '{"a": 1}'
 
 
+async def test_defaults_are_given_where_the_caller_gives_nothing() -> None:
+    async with calling() as call:
+        outcome = await call(nasty(), "echo", arguments={"a": 1}, profile={"defaults": {"a": 0, "b": 2}})
+        assert text_of(outcome) == '{"a": 1, "b": 2}'
+
+
 async def test_a_list_comes_whole_and_the_server_stays_warm() -> None:
     async with calling() as call:
         first, second = [text_of(await call(nasty(), "pid")) for _ in range(2)]

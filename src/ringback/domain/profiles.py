@@ -69,7 +69,7 @@ _RULES: Mapping[tuple[str, str], tuple[frozenset[str], Rule]] = {
     ("tool", "command"): (_PROCESS | {"space"}, _command),
     ("tool", "function"): (_PROCESS, _nothing),
     ("tool", "script"): (_PROCESS | {"source"}, _script),
-    ("tool", "mcp"): (frozenset(("pool", "server", "tool", "method")), call_flaws),
+    ("tool", "mcp"): (frozenset(("pool", "server", "tool", "method", "defaults")), call_flaws),
     ("tool", "http"): (frozenset(("pool", "secrets", "defaults", "http")), _nothing),
     ("agent", "agent"): (AGENT_MEMBERS, agent_flaws),
     ("mcp_server", "mcp"): (frozenset(("pool", "server")), _server),

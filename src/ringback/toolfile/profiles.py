@@ -62,6 +62,15 @@ def read_http_profile(table: Table, inputs: Inputs) -> dict[str, Any]:
     return profile
 
 
+def read_mcp_profile(table: Table, inputs: Inputs) -> dict[str, Any]:
+    """The profile of a tool of an MCP server, without the server; what stands in its own table is refused here."""
+    for key in ("command", "shell", "cwd", "env", "env_allow", "secrets", "limits", "summary"):
+        if key in table.data:
+            table.note(key, "a tool of an MCP server has none; what its server needs stands in `mcp`")
+    pool = table.matching("pool", "default", _POOL, "a name of letters, digits, and . _ -, at most 64")
+    return {"pool": pool, "defaults": inputs.defaults} if inputs.defaults else {"pool": pool}
+
+
 def check_command(table: Table, profile: dict[str, Any], inputs: Inputs) -> None:
     """Note every rule that the command template breaks. Only of use if `command` and `input` have the right shape."""
     for problem in check_template(profile, inputs.schema):

@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ringback.domain.policy import POLICY_DEFAULTS
 from ringback.summaries import parse_spec
-from ringback.toolfile import http, policies, profiles
-from ringback.toolfile.inputs import read_inputs
+from ringback.toolfile import http, mcp, policies, profiles
+from ringback.toolfile.inputs import Inputs, read_inputs
 from ringback.toolfile.tables import Table
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
@@ -23,6 +23,7 @@ KEYS: Final = (
     "mode",
     "requires_idempotency_key",
     "http",
+    "mcp",
     *profiles.KEYS,
     *policies.KEYS,
 )
@@ -51,27 +52,46 @@ def read_tool(table: Table, folder: Path) -> dict[str, Any]:
     if not NAME.fullmatch(name):
         table.note("", NAME_RULE)
     inputs = read_inputs(table.inner("input", "a table of inputs"))
-    is_http = "http" in table.data
-    profile = profiles.read_http_profile(table, inputs) if is_http else profiles.read_profile(table, inputs, folder)
-    if is_http and not table.findings.problems[found:]:
-        profile |= http.read_http(table, inputs, profile["secrets"])
+    runtime = _runtime(table)
+    profile = _profile(table, inputs, folder, runtime)
+    if runtime != "command" and not table.findings.problems[found:]:
+        more = http.read_http(table, inputs, profile["secrets"]) if runtime == "http" else mcp.read_mcp(table, folder)
+        profile |= more
     definition = {
         "name": name,
         "description": _description(table, profile),
-        "runtime": "http" if is_http else "command",
+        "runtime": runtime,
         "inputSchema": inputs.schema,
         "profile": profile,
-        "policy": policies.read_policy(table, name, POLICY_DEFAULTS["http"] if is_http else {}),
+        "policy": policies.read_policy(table, name, POLICY_DEFAULTS.get(runtime, {})),
         "summary": _summary(table),
         "mode": table.choice("mode", MODES),
         "requiresIdempotencyKey": table.flag("requires_idempotency_key"),
     }
-    if is_http:
+    if runtime != "command":
         return definition
     is_legible = not any(problem.key in ("command", "") for problem in table.findings.problems[found:])
     if is_legible and not any(".input" in problem.table for problem in table.findings.problems[found:]):
         profiles.check_command(table, profile, inputs)
     return definition
+
+
+def _runtime(table: Table) -> str:
+    """What carries the tool out: the table says so by what it holds."""
+    named = [each for each in ("http", "mcp") if each in table.data]
+    if len(named) > 1:
+        table.note("mcp", "a tool calls an API or an MCP server, not both")
+    return named[0] if named else "command"
+
+
+def _profile(table: Table, inputs: Inputs, folder: Path, runtime: str) -> dict[str, Any]:
+    match runtime:
+        case "http":
+            return profiles.read_http_profile(table, inputs)
+        case "mcp":
+            return profiles.read_mcp_profile(table, inputs)
+        case _:
+            return profiles.read_profile(table, inputs, folder)
 
 
 def public_name(definition: dict[str, Any]) -> str:
@@ -94,7 +114,8 @@ def _description(table: Table, profile: dict[str, Any]) -> str:
     if not text and isinstance(table.data.get("description"), str):
         table.note("description", "empty: it tells a model when to call the tool; leave the key out for a plain one")
     if text or "command" not in profile:
-        return text or f"Calls {str(table.inner('http').data.get('url', ''))[:200]}."
+        called = table.inner("http").data.get("url") or table.inner("mcp").data.get("tool") or "an MCP server"
+        return text or f"Calls {str(called)[:200]}."
     return f"Runs `{_shown(profile['command'])}`."
 
 

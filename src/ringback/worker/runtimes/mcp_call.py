@@ -70,7 +70,8 @@ class McpCall(McpHost):
         return outcome
 
     async def _ask(self) -> dict[str, Any]:
-        profile, arguments = self._assignment.profile, dict(self._assignment.arguments)
+        profile = self._assignment.profile
+        arguments = {**(profile.get("defaults") or {}), **self._assignment.arguments}
         method = str(profile.get("method") or "tools/call")
         if method in LISTS:
             return await self._session.listed(method, LISTS[method], host=self)
