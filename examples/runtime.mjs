@@ -50,7 +50,7 @@ async function post(path, body) {
 async function attach() {
   const native = ["input.receive", "output.publish", "checkpoint.save", "checkpoint.load"];
   const session = await post("/v1/workers/attach", {
-    name: hostname(),
+    name: hostname(), provider: "node",
     incarnation: `${process.pid}-${Date.now()}`,
     protocolVersion: 1,
     slots: 4,
@@ -87,7 +87,7 @@ async function carryOut(claim, home) {
   const limits = { attempt: claim.timeoutMs, deadline: claim.deadlineInMs };
   const clocks = Object.entries(limits).map(([limit, ms]) => ms && setTimeout(halt, ms, attempt, limit));
   try {
-    if (!claim.started) await report(attempt, "start", { provider: "node" }); // refused: it must not begin
+    if (!claim.started) await report(attempt, "start", {}); // refused: it must not begin
     await report(attempt, "settle", await outcomeOf(attempt));
   } catch (error) {
     console.error("let go of", claim.runId, error.message); // it is not ours any more

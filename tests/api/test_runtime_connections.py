@@ -34,7 +34,7 @@ def back(told: dict[str, Any]) -> dict[str, Any]:
 
 
 async def test_what_is_agreed_is_told_and_frozen_on_the_attempt(door: Door) -> None:
-    told = await attach(door)
+    told = await attach(door, provider="micro-vm")
     levels = {(each["surface"], each["name"]): each["supportLevel"] for each in told["effectiveSdkCapabilities"]}
     assert levels["core", "tool.call"] == "polyfilled"
     assert levels["platform", "space.rocket"] == levels["core", "checkpoint.load"] == "unsupported"
@@ -51,7 +51,7 @@ async def test_what_is_agreed_is_told_and_frozen_on_the_attempt(door: Door) -> N
         name: attempt[name] for name in ("runtimeConnectionId", "connectionEpoch", "sessionId", "capabilitySnapshotId")
     }
     assert frozen == {name: told[name] for name in frozen}
-    assert attempt["provider"] == "local"
+    assert attempt["provider"] == "micro-vm"
     (shown,) = (await door.run(run_id))["attempts"]
     assert shown["capabilitySnapshotId"] == told["capabilitySnapshotId"]
     assert "effectiveSdkCapabilities" not in shown
@@ -69,6 +69,7 @@ async def test_wrong_descriptors_and_epochs_are_named(door: Door) -> None:
     for changes, pointer in (
         ({"capabilities": [wrong]}, "/capabilities/0/supportLevel"),
         ({"connectionEpoch": -1}, "/connectionEpoch"),
+        ({"provider": "a b"}, "/provider"),
     ):
         answer = await door.client.post("/v1/workers/attach", json=HELLO | changes)
         assert (answer.status_code, answer.json()["errors"][0]["pointer"]) == (422, pointer)

@@ -82,6 +82,7 @@ def test_a_run_from_claim_to_result(here: Installation) -> None:
         (attempt,) = client.attempts(run_id)
         connection = attached(here)[process.pid]
         assert attempt["runtimeConnectionId"] == connection["runtimeConnectionId"]
+        assert attempt["provider"] == "node", "also where the server began the attempt"
         assert (attempt["connectionEpoch"], attempt["sessionId"]) == (0, connection["sessionId"])
         levels = {each["name"]: each["supportLevel"] for each in attempt["effectiveSdkCapabilities"]}
         assert (levels["checkpoint.save"], levels["kv.read"]) == ("native", "unsupported")

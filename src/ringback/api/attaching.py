@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from http import HTTPStatus
 from typing import Any
 
@@ -22,6 +23,7 @@ SLOTS_MAX = 1024
 OFFERS_MAX = 1000
 HELLO_BYTES_MAX = 16 << 20
 REASON_MAX = 500
+PROVIDER = re.compile(r"[A-Za-z0-9_.-]{1,50}")
 
 
 class AttachRequest(msgspec.Struct, rename="camel"):
@@ -37,6 +39,7 @@ class AttachRequest(msgspec.Struct, rename="camel"):
     tools: list[dict[str, Any]] = []
     runtime_connection_id: str | None = None
     connection_epoch: int | None = None
+    provider: str = "local"
 
 
 class ReconnectRequest(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
@@ -78,6 +81,8 @@ def _flaws(hello: AttachRequest) -> list[Flaw]:
         flaws.append(Flaw("/offers", f"at most {OFFERS_MAX} of the form POOL/NEED"))
     if not all(1 <= len(text) <= 200 for text in (hello.name, hello.incarnation)):
         flaws.append(Flaw("/name", "name and incarnation have 1 to 200 characters"))
+    if not PROVIDER.fullmatch(hello.provider):
+        flaws.append(Flaw("/provider", "must have 1 to 50 letters, digits, _ . or -"))
     if hello.connection_epoch is not None and hello.connection_epoch < 0:
         flaws.append(Flaw("/connectionEpoch", "must be at least 0"))
     return flaws
@@ -95,6 +100,7 @@ def _introduction(hello: AttachRequest) -> Attach:
         protocol_version=hello.protocol_version,
         connection_id=hello.runtime_connection_id,
         epoch=hello.connection_epoch,
+        provider=hello.provider,
     )
 
 

@@ -92,7 +92,7 @@ class WireReport(msgspec.Struct, rename="camel"):
     kind: str
     run_id: str
     fence: int
-    provider: str = "local"
+    provider: str | None = None
     run_space_id: str | None = None
     events: list[WireEvent] = []
     seq: int | None = None

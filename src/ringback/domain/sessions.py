@@ -25,6 +25,7 @@ class Session:
         connection_id: what all attaches of one runtime have in common; each has the next epoch.
         capability_set: the name of what was agreed at this attach.
         attached_by: who did; nobody else can go on with the connection.
+        provider: what attempts say of who carries them out.
     """
 
     session_id: SessionId
@@ -41,6 +42,7 @@ class Session:
     protocol_version: int = PROTOCOL_VERSIONS[-1]
     capability_set: str | None = None
     attached_by: str = ""
+    provider: str = "local"
     ended_at: Moment | None = None
     end_reason: str | None = None
 

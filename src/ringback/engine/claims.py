@@ -91,7 +91,7 @@ class Claims:
         claim = Claim(session.session_id, AttemptId(self.ids.new()), session.attachment)
         claimed = decide(run, claim, now=desk.now)
         if claimed.run.policy.may_repeat_after_loss:  # whether it has begun makes no difference: nobody needs to ask
-            begun = decide(claimed.run, Start(claimed.run.fence), now=desk.now)
+            begun = decide(claimed.run, Start(claimed.run.fence, session.provider), now=desk.now)
             claimed = Decision(begun.run, (*claimed.events, *begun.events))
         return desk.save(claimed)
 

@@ -48,6 +48,7 @@ class Attach:
     protocol_version: int
     connection_id: str | None = None
     epoch: int | None = None
+    provider: str = "local"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,6 +112,7 @@ class Connections:
             protocol_version=hello.protocol_version,
             capability_set=capability_set,
             attached_by=owner,
+            provider=hello.provider,
         )
 
     async def reconnect(self, connection_id: str, *, by: str, reason: str | None) -> Session:

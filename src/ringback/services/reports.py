@@ -21,7 +21,7 @@ class StartReport:
 
     run_id: RunId
     fence: int
-    provider: str = "local"
+    provider: str | None = None
     run_space_id: str | None = None
     checkpoint: str | None = None
 
@@ -198,11 +198,11 @@ Asked: TypeAlias = (
 Report: TypeAlias = Decided | Asked
 
 
-def command_of(report: Decided, *, draw: float) -> Start | Append | Settle:
-    """The command that `report` stands for. `draw` in [0, 1) spreads a retry."""
+def command_of(report: Decided, *, draw: float, provider: str) -> Start | Append | Settle:
+    """The command that `report` stands for. `draw` in [0, 1) spreads a retry; `provider` is the session's."""
     match report:
         case StartReport():
-            return Start(report.fence, report.provider, report.run_space_id)
+            return Start(report.fence, report.provider or provider, report.run_space_id)
         case EventsReport():
             return Append(
                 report.fence,

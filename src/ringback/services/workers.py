@@ -177,7 +177,7 @@ class Workers:
     ) -> list[tuple[int, RingbackError]]:
         refusals: list[tuple[int, RingbackError]] = []
         for index, report in reports:
-            command = command_of(report, draw=self.chance.draw())
+            command = command_of(report, draw=self.chance.draw(), provider=session.provider)
             try:
                 run = desk.run(report.run_id)
                 check_holder(run, session, report.fence)

@@ -241,6 +241,7 @@ def values_of_session(session: Session) -> dict[str, Any]:
         "protocol_version": session.protocol_version,
         "capability_set": session.capability_set,
         "attached_by": session.attached_by,
+        "provider": session.provider,
         "ended_at": session.ended_at,
         "end_reason": session.end_reason,
     }
@@ -262,6 +263,7 @@ def session_of(row: Row) -> Session:
         protocol_version=row["protocol_version"],
         capability_set=row["capability_set"],
         attached_by=row["attached_by"],
+        provider=row["provider"],
         ended_at=row["ended_at"],
         end_reason=row["end_reason"],
     )
