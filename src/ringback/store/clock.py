@@ -27,5 +27,10 @@ class UuidIds:
 
 
 class SystemChance:
+    """A generator of its own: no other code's seed decides about it, and it disturbs nobody else's sequence."""
+
+    def __init__(self) -> None:
+        self._generator = random.Random()  # noqa: S311  (jitter, not a secret)
+
     def draw(self) -> float:
-        return random.random()  # noqa: S311  (jitter, not a secret)
+        return self._generator.random()
