@@ -87,7 +87,7 @@ async def test_a_command_runs_and_its_output_arrives(tmp_path: Path) -> None:
         assert (settle["outcome"], settle["exitCode"]) == ("failed", 3)
         assert sorted(server.runs["a"].output.split()) == [b"bad", b"hello"]
         assert next(iter(server.sessions.values()))["offers"] == [
-            f"default/{need}" for need in ("command", "http", "mcp", "script")
+            f"default/{need}" for need in ("agent", "command", "http", "mcp", "script")
         ]
 
 

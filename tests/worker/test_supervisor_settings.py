@@ -72,7 +72,7 @@ def test_a_worker_needs_a_server_and_a_token(tmp_path: Path) -> None:
 
 def test_a_worker_offers_commands_and_its_functions_in_every_pool() -> None:
     assert offers(["b", "a"], [{"name": "add"}]) == [
-        f"{pool}/{need}" for pool in "ab" for need in ("command", "function:add", "http", "mcp", "script")
+        f"{pool}/{need}" for pool in "ab" for need in ("agent", "command", "function:add", "http", "mcp", "script")
     ]
 
 
