@@ -9,7 +9,7 @@ from tests.reliability.installation import Installation
 
 Fresh = Callable[..., Installation]
 HOOK_SECRET = "whsec_" + "c2VjcmV0LW9mLXRoZS1ob29r"
-SERVER_ENV = {"HOOK_SECRET": HOOK_SECRET}
+SERVER_ENV = {"RINGBACK_SECRET_HOOK_SECRET": HOOK_SECRET}
 WORKER_ENV = {"API_TOKEN": "s3cr3t-of-the-job-api"}
 
 

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from ringback.settings.connection import URL_SCHEMES
 from ringback.settings.errors import SettingsError, unknown_key
 from ringback.settings.places import default_data_folder
+from ringback.settings.secret_values import PREFIX as SECRETS
 from ringback.settings.server import ServerSettings
 
 TOOL_FILE = "ringback.toml"
@@ -117,9 +118,13 @@ def _variables(env: Mapping[str, str]) -> dict[str, str]:
         if name in known:
             if value:
                 found[known[name]] = value
-        elif name.startswith(PREFIX) and name.removeprefix(PREFIX) not in OTHERS and INSIDE_WORK not in env:
+        elif _is_strange(name) and INSIDE_WORK not in env:
             raise unknown_key(name, where="the environment", known=known)
     return found
+
+
+def _is_strange(name: str) -> bool:
+    return name.startswith(PREFIX) and name.removeprefix(PREFIX) not in OTHERS and not name.startswith(SECRETS)
 
 
 def _server_table(file: Path) -> dict[str, Any]:

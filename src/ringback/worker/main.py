@@ -30,13 +30,17 @@ from ringback.worker.spaces.records import Records
 from ringback.worker.spaces.runtime import SpacedRuntime, take_down_abandoned
 from ringback.worker.spaces.telling import Telling
 
+SERVERS_SECRETS = (
+    "RINGBACK_SECRET_"  # a worker that the server started has inherited them, and they are not its to give
+)
+
 
 def main(argv: Sequence[str]) -> NoReturn:
     """`ringback worker ARGV`; ends the process."""
     try:
         settings = read_settings(argv, os.environ)
-        for name in TOKEN_VARIABLES:
-            os.environ.pop(name, None)
+        for name in [name for name in os.environ if name in TOKEN_VARIABLES or name.startswith(SERVERS_SECRETS)]:
+            del os.environ[name]
         sys.exit(run_worker(settings))
     except SettingsError as error:
         print(f"ringback worker: {error}", file=sys.stderr)
