@@ -45,7 +45,8 @@ def test_a_draining_worker_gives_everything_back(fresh: Fresh) -> None:
     assert client.ended(following)["status"] == "done"
     for job in jobs[:4]:
         assert client.ended(job)["status"] == "done"
-        assert [each["outcome"] for each in client.attempts(job)] == ["released", "succeeded"]
+        begun = [each["outcome"] for each in client.attempts(job) if "startedAt" in each]
+        assert begun == ["released", "succeeded"]  # one may also have been offered to who was leaving
     assert time.monotonic() - began < 20  # neither a lease nor a pause between attempts passed
     assert client.ended(jobs[4])["error_kind"] == "lost"
     assert not running("sleep 60.75")
