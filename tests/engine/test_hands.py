@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from ringback.domain.errors import StoreUnavailableError
+from ringback.domain.runs import AttemptOutcome
 from ringback.domain.sessions import Session
 from ringback.domain.states import Status
 from ringback.services.handing_out import Work
@@ -179,3 +180,18 @@ async def test_a_session_that_is_over_is_handed_nothing(here: Installed) -> None
 
     assert (await here.look(run.run_id)).status is Status.QUEUED
     waiting.cancel()
+
+
+async def test_what_a_session_gives_back_does_not_go_to_a_claim_of_its_own_that_waits(here: Installed) -> None:
+    """A worker that leaves has given up its claim; until the server notices, nothing may be lost in it."""
+    await here.apply(tool("safe", policy={"retryOnLost": True}))
+    run = await here.start("safe")
+    leaving = await here.attach()
+    (claim,) = await here.claim(leaving, 1)
+    waiting = await _waiting(here, leaving)
+    await here.settle(leaving, claim, AttemptOutcome.RELEASED)
+
+    assert (await waiting).claims == []
+    assert (await here.look(run.run_id)).attempt is None
+    (again,) = await here.claim(await here.attach(), 1)
+    assert again["runId"] == run.run_id

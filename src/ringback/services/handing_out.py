@@ -72,6 +72,11 @@ class HandingOut:
         self._is_closing = True
         self.bells.hands.ring_all()
 
+    def let_go(self, session: Session) -> None:
+        """The session gives work back, maybe because it leaves: a claim of it that waits gets none of that. Another one may."""
+        for hand in self.bells.hands.of(session.session_id):
+            hand.withdraw()
+
     async def claim(self, session: Session, *, slots: int, wait_s: float) -> Work:
         """Wait until there is work for `slots` free slots, or a stop, or the time is over; 0 slots wait for stops alone.
 

@@ -17,7 +17,7 @@ from ringback.domain.decide import decide
 from ringback.domain.errors import RingbackError, SessionExpiredError, StaleFenceError
 from ringback.domain.ids import ProjectId, RunId, SessionId
 from ringback.domain.moments import SECOND, Micros, rfc3339
-from ringback.domain.runs import Append, Lose, Run, Settle
+from ringback.domain.runs import Append, AttemptOutcome, Lose, Run, Settle
 from ringback.domain.sessions import Session, beat, end
 from ringback.domain.states import FailureKind
 from ringback.engine.apply import apply
@@ -146,6 +146,8 @@ class Workers:
         """Decide each report in order; an answer for each, `{"ok": true}` or why not."""
         answers: list[dict[str, Any]] = [{"ok": True}] * len(reports)
         ledgered = [(i, await self._judged(each)) for i, each in enumerate(reports) if not isinstance(each, Asked)]
+        if any(isinstance(each, SettleReport) and each.outcome is AttemptOutcome.RELEASED for _, each in ledgered):
+            self.handing_out.let_go(session)
         if ledgered:
             run_ids = list(dict.fromkeys(report.run_id for _, report in ledgered))
             refusals = await self.store.commit(lambda desk: self._decide_all(desk, session, ledgered), runs=run_ids)
