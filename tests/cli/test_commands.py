@@ -32,7 +32,8 @@ def test_a_commands_line_is_how_its_own_help_begins(name: str) -> None:
 def test_every_command_has_help_and_json(name: str) -> None:
     text = CliRunner().invoke(app, [name, "--help"]).output
     assert text.startswith(f"Usage: ringback {name}")
-    assert "--json" in text or name in {"db", "project", "member", "mcp", "org", "share", "user", "wrap"}
+    groups = {"alias", "db", "grant", "mcp", "member", "org", "project", "share", "user", "wrap"}
+    assert "--json" in text or name in groups
 
 
 @pytest.mark.parametrize(

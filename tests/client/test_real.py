@@ -146,7 +146,7 @@ def test_large_output_comes_in_pages(client: Ringback) -> None:
 def test_tools_and_workers_are_listed(client: Ringback) -> None:
     assert {"say", "wait", "flood"} <= {tool.name for tool in client.tools()}
     assert client.tool("say").input_schema["properties"]["code"]["type"] == "integer"
-    assert {"default/command", "default/script"} <= set(client.workers()[0]["offers"])
+    assert {"default/command", "default/mcp", "default/script"} <= set(client.workers()[0]["offers"])
     assert client.apply([], dry_run=True) == ()
 
 

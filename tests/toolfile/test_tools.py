@@ -51,6 +51,22 @@ def test_concurrency(line: str, key: str, limit: int) -> None:
     assert (policy["concurrencyKey"], policy["concurrencyLimit"]) == (key, limit)
 
 
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [("budget = { runs = 3 }", {"runs": 3}), ("budget = { runs = 0, depth = 2 }", {"runs": 0, "depth": 2})],
+)
+def test_budget(line: str, expected: dict[str, int]) -> None:
+    assert tool(line)["policy"]["budget"] == expected
+
+
+@pytest.mark.parametrize(
+    "line", ["budget = 3", "budget = { runs = -1 }", "budget = { depth = 65 }", "budget = { run = 1 }"]
+)
+def test_a_wrong_budget_is_refused(line: str) -> None:
+    (problem,) = problems(f'[tools.t]\ncommand = ["x"]\n{line}')
+    assert problem.line == 3
+
+
 def test_the_rest_of_the_policy() -> None:
     policy = tool('priority = 5\ncancel_grace = "0s"\nretry_on_lost = true\nidempotent = true')["policy"]
     assert (policy["priority"], policy["cancelGraceS"], policy["retryOnLost"], policy["idempotent"]) == (

@@ -12,6 +12,7 @@ class Resource(TypedDict):
     resourceType: ResourceType
     name: str
     createdAt: str
+    released: dict[str, str]
 
 
 class ResourceList(TypedDict):

@@ -49,7 +49,9 @@ async def listed(call: Call) -> Reply:
     if kind is not None and kind not in RUNTIMES:
         raise InvalidInputError(Flaw("/type", f"must be one of {', '.join(RUNTIMES)}"))
     rows = await call.core.catalogue.channels.resources_of(call.project.project_id)
-    return reply_json({"items": [views.resource(row) for row in rows if kind in (None, row["resource_type"])]})
+    pointing = await call.core.catalogue.resources.pointing(call.project.project_id)
+    wanted = [row for row in rows if kind in (None, row["resource_type"])]
+    return reply_json({"items": [views.resource(row, pointing.get(row["resource_id"], {})) for row in wanted]})
 
 
 async def apply(call: Call) -> Reply:

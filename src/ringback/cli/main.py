@@ -44,6 +44,11 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "apply": Entry("tools", "apply", "Make the tools of ringback.toml current."),
         "tools": Entry("tools", "tools", "List the tools that can be started."),
         "script": Entry("script", "app", "Keep scripts in the project and try them out."),
+        "resources": Entry("resources", "resources", "List the resources of every kind."),
+        "revisions": Entry("resources", "revisions", "List a resource's revisions, newest first."),
+        "release": Entry("resources", "release", "Point a release channel at a revision."),
+        "rollback": Entry("resources", "rollback", "Take back a release channel's last switch."),
+        "alias": Entry("alias", "app", "Make, list and remove names that stand for resources."),
     },
     "Jobs": {
         "start": Entry("start", "start", "Start a job and print its id."),
@@ -58,6 +63,8 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "wait": Entry("jobs", "wait", "Wait for jobs, and exit with how they ended."),
         "answer": Entry("answer", "answer", "Answer what a job asks."),
         "withdraw": Entry("answer", "withdraw", "Take back what a job asks."),
+        "tree": Entry("family", "tree", "Draw a job with everything that came from it."),
+        "graph": Entry("family", "graph", "Draw all that a job hangs together with."),
         "replay": Entry("jobs", "replay", "Rebuild a job's output from its events and compare."),
     },
     "Inside a job": {
@@ -70,6 +77,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "org": Entry("org", "app", "Make and list organizations."),
         "user": Entry("user", "app", "List users, and say who administers the installation."),
         "share": Entry("share", "app", "Make, list and revoke links that open the status of one job."),
+        "grant": Entry("grant", "app", "Let other projects call resources of this one."),
         "audit": Entry("audit", "audit", "List who changed what, newest first."),
     },
     "Workers and queues": {

@@ -1,5 +1,6 @@
 """`start` and `run`: turn words into a job. `run` then follows it; the work itself never lives in this process."""
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
@@ -11,6 +12,10 @@ from ringback.cli.exits import Exit, exit_of
 from ringback.cli.moments import parse_not_before, seconds_of
 from ringback.cli.session import Session, connected
 from ringback.client.blocking import Job
+from ringback.client.catalogue import STABLE
+from ringback.client.errors import NotFoundError
+
+GRANT = "grant:"
 
 ToolArgument = Annotated[str, typer.Argument(metavar="TOOL", help="The tool's name.", autocompletion=tool_names)]
 WordsArgument = Annotated[
@@ -95,8 +100,27 @@ def run(
 
 
 def _started(session: Session, tool: str, words: list[str], whole: str | None, options: dict[str, Any]) -> Job:
-    schema = session.client.tool(tool).input_schema if words else {}
+    schema = _schema(session, tool) if words else {}
     return session.client.start(tool, read_arguments(words, schema, whole), **options)
+
+
+def _schema(session: Session, name: str) -> Mapping[str, Any]:
+    """What the tool wants; what a grant stands for is its giver's to know, so its words are sent as they are."""
+    try:
+        return session.client.tool(name).input_schema
+    except NotFoundError:
+        if name.startswith(GRANT):
+            return {}
+        alias = next((each for each in session.client.aliases.list() if each["alias"] == name), None)
+        if alias is None:
+            raise
+    if "grantId" in alias:
+        return {}
+    channel = str(alias.get("releaseChannel", STABLE))
+    pointing = {each["channel"]: each.get("revisionId") for each in session.client.resources.channels(alias["name"])}
+    revision = session.client.resources.revision(alias["name"], str(pointing.get(channel)))
+    schema: Mapping[str, Any] = revision["definition"].get("inputSchema", {})
+    return schema
 
 
 def _options(

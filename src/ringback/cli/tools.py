@@ -1,6 +1,7 @@
 """Commands about what can be started: init, apply, tools."""
 
 import json
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -40,32 +41,68 @@ def _arguments(schema: Mapping[str, Any]) -> str:
 def apply(
     session: Session,
     file: FileArgument = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    channel: Annotated[str, typer.Option("--channel", metavar="NAME", help="The release channel.")] = "stable",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show what would change.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask, also at a terminal.")] = False,
 ) -> None:
-    """Make the tools of ringback.toml current. Jobs that exist keep the definition they were started with."""
+    """Make the tools of ringback.toml current, after showing what that changes.
+
+    At a terminal it asks before it changes anything. Jobs that exist keep the definition they were started with.
+
+    Exit codes: 0 applied, or nothing to change; 2 the file or a definition is wrong; 3 you said no.
+    """
     from ringback.toolfile import ToolFileError, load
 
     try:
-        definitions = load(file or Path.cwd()).tools
+        definitions = load(file or Path.cwd()).definitions
     except ToolFileError as broken:
         _report_problems(session.out, broken.problems)
         raise typer.Exit(Exit.USAGE) from None
-    changes = session.client.apply(definitions, dry_run=dry_run)
-    if session.out.json_mode:
-        session.out.document({"changes": [change.raw for change in changes], "dryRun": dry_run})
+    planned = session.client.apply(definitions, channel=channel, dry_run=True)
+    _print_changes(session.out, planned)
+    count = sum(change.change != "unchanged" for change in planned)
+    if dry_run or not count:
+        _conclude(session.out, planned, channel, is_dry_run=dry_run)
         return
-    for change in changes:
-        _print_change(session.out, change)
+    if not (yes or _is_agreed(session.out, count, channel)):
+        session.out.note("Nothing was changed.")
+        raise typer.Exit(Exit.CANCELLED)
+    changes = session.client.apply(definitions, channel=channel)
+    if changes != planned:
+        session.out.note("Others changed the catalogue meanwhile; this is what was done:")
+        _print_changes(session.out, changes)
+    _conclude(session.out, changes, channel, is_dry_run=False)
+
+
+def _is_agreed(out: Terminal, count: int, channel: str) -> bool:
+    """Ask whoever sits at the terminal; nobody there has agreed by calling."""
+    if out.json_mode or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    what = "this change" if count == 1 else f"these {count} changes"
+    return typer.confirm(f"Release {what} on {channel}?", default=False, err=True)
+
+
+def _conclude(out: Terminal, changes: Sequence[Change], channel: str, *, is_dry_run: bool) -> None:
+    if out.json_mode:
+        facts = {"changes": [each.raw for each in changes], "dryRun": is_dry_run, "releaseChannel": channel}
+        out.document(facts)
+        return
     count = sum(change.change != "unchanged" for change in changes)
-    session.out.line(f"{count} of {len(changes)} {'would change' if dry_run else 'changed'}")
+    out.line(f"{count} of {len(changes)} {'would change' if is_dry_run else 'changed'}")
 
 
-def _print_change(out: Terminal, change: Change) -> None:
-    mark, style = MARKS.get(change.change, ("?", "dim"))
-    out.line(out.paint(f"{mark} {plain(change.name)}", style))
-    for pointer, difference in (change.diff or {}).items():
-        before, after = (_short(difference, name) for name in ("from", "to"))
-        out.line(f"    {plain(pointer)}: {before} → {after}")
+def _print_changes(out: Terminal, changes: Sequence[Change]) -> None:
+    for change in changes:
+        mark, style = MARKS.get(change.change, ("?", "dim"))
+        kind = "" if change.kind == "tool" else f" ({plain(change.kind)})"
+        out.line(out.paint(f"{mark} {plain(change.name)}{kind}", style))
+        for pointer, difference in (change.diff or {}).items():
+            out.line(f"    {plain(pointer)}: {_sides(difference)}")
+
+
+def _sides(difference: Mapping[str, Any]) -> str:
+    before, after = (_short(difference, name) for name in ("from", "to"))
+    return "another value, not shown" if before == after else f"{before} → {after}"
 
 
 def _short(difference: Mapping[str, Any], name: str) -> str:

@@ -11,9 +11,11 @@ from ringback.client import operations, requests, streams
 from ringback.client.access import AsyncAccess
 from ringback.client.aio import AsyncDriver, AsyncWire
 from ringback.client.blocking import NO_SERVER, link_to
+from ringback.client.catalogue import AsyncAliases, AsyncGrants, AsyncResources
 from ringback.client.errors import UnreachableError
 from ringback.client.records import AnswerLink, Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
+from ringback.client.runs import RunStart, start_run
 from ringback.client.scripts import AsyncScripts
 from ringback.settings.connection import find_connection
 
@@ -98,12 +100,11 @@ class AsyncRingback:
             InvalidInputError: `.errors` names the members at fault.
             IdempotencyConflictError: the key belongs to another payload.
         """
-        upstream = [job if isinstance(job, str) else job.id for job in depends_on]
         wanted = requests.Start(
             tool=tool,
             arguments=arguments or {},
             idempotency_key=idempotency_key,
-            depends_on=upstream,
+            depends_on=[_id_of(job) for job in depends_on],
             timeout=timeout,
             total_timeout=total_timeout,
             not_before=not_before,
@@ -113,6 +114,57 @@ class AsyncRingback:
             run_on=run_on,
         )
         started = await self.driver.run(operations.start(self.link, wanted))
+        return AsyncJob(self, started.job_id, is_replay=started.is_replay)
+
+    async def start_run(
+        self,
+        resource: str | None,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - its name on every surface
+        *,
+        kind: str = "tool",
+        channel: str | None = None,
+        revision: str | None = None,
+        idempotency_key: str | None = None,
+        depends_on: Sequence["str | AsyncJob"] = (),
+        follow_up_of: "str | AsyncJob | None" = None,
+        timeout: float | timedelta | None = None,  # noqa: ASYNC109 - of the run, not of this call
+        total_timeout: float | timedelta | None = None,
+        not_before: datetime | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        thread_id: str | None = None,
+        run_on: str | None = None,
+    ) -> "AsyncJob":
+        """Start a run of any kind of resource and return at once.
+
+        Args:
+            resource: its name, its id, an alias, or a grant's id; None where `revision` says it all.
+            input: what its kind takes: `{"arguments": …}` of a tool, `{"messages": […]}` of an agent,
+                `{"clientInfo": …}` of a session of an MCP server.
+            kind: tool, agent or mcp_server.
+            channel: instead of `stable`.
+            revision: the id of the revision itself, wherever the channels point.
+            idempotency_key: see `start`, as for all that follow but one.
+            follow_up_of: the run that this one goes on from.
+        """
+        wanted = RunStart(
+            resource=resource,
+            input=input or {},
+            kind=kind,
+            channel=channel,
+            revision=revision,
+            idempotency_key=idempotency_key,
+            depends_on=[_id_of(each) for each in depends_on],
+            follow_up_of=None if follow_up_of is None else _id_of(follow_up_of),
+            timeout=timeout,
+            total_timeout=total_timeout,
+            not_before=not_before,
+            priority=priority,
+            tags=tags,
+            thread_id=thread_id,
+            run_on=run_on,
+        )
+        started = await self.driver.run(start_run(self.link, wanted))
         return AsyncJob(self, started.job_id, is_replay=started.is_replay)
 
     def job(self, job_id: str) -> "AsyncJob":
@@ -192,9 +244,19 @@ class AsyncRingback:
         """One tool."""
         return await self.driver.run(operations.tool(self.link, name))
 
-    async def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
-        """Make these definitions current; tools that are not named stay as they are."""
-        return await self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))
+    async def apply(
+        self, definitions: Iterable[Mapping[str, Any]], *, channel: str = "stable", dry_run: bool = False
+    ) -> tuple[Change, ...]:
+        """Release each definition on a channel, or none if one is wrong; resources that are not named stay as they are."""
+        return await self.driver.run(operations.apply(self.link, definitions, channel=channel, dry_run=dry_run))
+
+    async def tree(self, run: "str | AsyncJob") -> Mapping[str, Any]:
+        """A run with its descendants: `{"run", "children": […], "relationType"?, "truncated"?}`, each child the same."""
+        return await self.driver.run(operations.run(self.link, _id_of(run), "tree"))
+
+    async def graph(self, run: "str | AsyncJob") -> Mapping[str, Any]:
+        """All that a run hangs together with: `{"nodes": […], "edges": […], "truncated"?}`."""
+        return await self.driver.run(operations.run(self.link, _id_of(run), "graph"))
 
     async def workers(self) -> tuple[Mapping[str, Any], ...]:
         """The workers that are attached."""
@@ -225,6 +287,21 @@ class AsyncRingback:
     def scripts(self) -> AsyncScripts:
         """Stored scripts and their tests."""
         return AsyncScripts(self)
+
+    @property
+    def resources(self) -> AsyncResources:
+        """The catalogue: resources of every kind, their revisions and channels."""
+        return AsyncResources(self)
+
+    @property
+    def aliases(self) -> AsyncAliases:
+        """Names that stand for resources."""
+        return AsyncAliases(self)
+
+    @property
+    def grants(self) -> AsyncGrants:
+        """What other projects may call, and what this one may call of theirs."""
+        return AsyncGrants(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:
@@ -326,3 +403,7 @@ class AsyncJob:
     async def replay(self) -> Replay:
         """Rebuild its output from its events alone and compare."""
         return await self._client.driver.run(operations.replay(self._link, self.id))
+
+
+def _id_of(job: "str | AsyncJob") -> str:
+    return job if isinstance(job, str) else job.id

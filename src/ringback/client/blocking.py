@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 from ringback.client import operations, requests, streams
 from ringback.client.access import Access
+from ringback.client.catalogue import Aliases, Grants, Resources
 from ringback.client.errors import UnreachableError
 from ringback.client.exchange import Link
 from ringback.client.records import AnswerLink, Change, Event, Interaction, JobResult, JobSnapshot, Replay, Tool
 from ringback.client.retry import RetryPolicy
+from ringback.client.runs import RunStart, start_run
 from ringback.client.scripts import Scripts
 from ringback.client.sync import Driver, Wire
 from ringback.settings.connection import Connection, find_connection
@@ -102,12 +104,11 @@ class Ringback:
             InvalidInputError: `.errors` names the members at fault.
             IdempotencyConflictError: the key belongs to another payload.
         """
-        upstream = [job if isinstance(job, str) else job.id for job in depends_on]
         wanted = requests.Start(
             tool=tool,
             arguments=arguments or {},
             idempotency_key=idempotency_key,
-            depends_on=upstream,
+            depends_on=[_id_of(job) for job in depends_on],
             timeout=timeout,
             total_timeout=total_timeout,
             not_before=not_before,
@@ -117,6 +118,57 @@ class Ringback:
             run_on=run_on,
         )
         started = self.driver.run(operations.start(self.link, wanted))
+        return Job(self, started.job_id, is_replay=started.is_replay)
+
+    def start_run(
+        self,
+        resource: str | None,
+        input: Mapping[str, Any] | None = None,  # noqa: A002 - its name on every surface
+        *,
+        kind: str = "tool",
+        channel: str | None = None,
+        revision: str | None = None,
+        idempotency_key: str | None = None,
+        depends_on: Sequence["str | Job"] = (),
+        follow_up_of: "str | Job | None" = None,
+        timeout: float | timedelta | None = None,
+        total_timeout: float | timedelta | None = None,
+        not_before: datetime | None = None,
+        priority: int | None = None,
+        tags: Sequence[str] = (),
+        thread_id: str | None = None,
+        run_on: str | None = None,
+    ) -> "Job":
+        """Start a run of any kind of resource and return at once.
+
+        Args:
+            resource: its name, its id, an alias, or a grant's id; None where `revision` says it all.
+            input: what its kind takes: `{"arguments": …}` of a tool, `{"messages": […]}` of an agent,
+                `{"clientInfo": …}` of a session of an MCP server.
+            kind: tool, agent or mcp_server.
+            channel: instead of `stable`.
+            revision: the id of the revision itself, wherever the channels point.
+            idempotency_key: see `start`, as for all that follow but one.
+            follow_up_of: the run that this one goes on from.
+        """
+        wanted = RunStart(
+            resource=resource,
+            input=input or {},
+            kind=kind,
+            channel=channel,
+            revision=revision,
+            idempotency_key=idempotency_key,
+            depends_on=[_id_of(each) for each in depends_on],
+            follow_up_of=None if follow_up_of is None else _id_of(follow_up_of),
+            timeout=timeout,
+            total_timeout=total_timeout,
+            not_before=not_before,
+            priority=priority,
+            tags=tags,
+            thread_id=thread_id,
+            run_on=run_on,
+        )
+        started = self.driver.run(start_run(self.link, wanted))
         return Job(self, started.job_id, is_replay=started.is_replay)
 
     def job(self, job_id: str) -> "Job":
@@ -196,9 +248,19 @@ class Ringback:
         """One tool."""
         return self.driver.run(operations.tool(self.link, name))
 
-    def apply(self, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool = False) -> tuple[Change, ...]:
-        """Make these definitions current; tools that are not named stay as they are."""
-        return self.driver.run(operations.apply(self.link, definitions, dry_run=dry_run))
+    def apply(
+        self, definitions: Iterable[Mapping[str, Any]], *, channel: str = "stable", dry_run: bool = False
+    ) -> tuple[Change, ...]:
+        """Release each definition on a channel, or none if one is wrong; resources that are not named stay as they are."""
+        return self.driver.run(operations.apply(self.link, definitions, channel=channel, dry_run=dry_run))
+
+    def tree(self, run: "str | Job") -> Mapping[str, Any]:
+        """A run with its descendants: `{"run", "children": […], "relationType"?, "truncated"?}`, each child the same."""
+        return self.driver.run(operations.run(self.link, _id_of(run), "tree"))
+
+    def graph(self, run: "str | Job") -> Mapping[str, Any]:
+        """All that a run hangs together with: `{"nodes": […], "edges": […], "truncated"?}`."""
+        return self.driver.run(operations.run(self.link, _id_of(run), "graph"))
 
     def workers(self) -> tuple[Mapping[str, Any], ...]:
         """The workers that are attached."""
@@ -229,6 +291,21 @@ class Ringback:
     def scripts(self) -> Scripts:
         """Stored scripts and their tests."""
         return Scripts(self)
+
+    @property
+    def resources(self) -> Resources:
+        """The catalogue: resources of every kind, their revisions and channels."""
+        return Resources(self)
+
+    @property
+    def aliases(self) -> Aliases:
+        """Names that stand for resources."""
+        return Aliases(self)
+
+    @property
+    def grants(self) -> Grants:
+        """What other projects may call, and what this one may call of theirs."""
+        return Grants(self)
 
     @classmethod
     def embedded(cls, path: str | Path, *, app: str | None = None, file: str | Path | None = None) -> Self:
@@ -332,3 +409,7 @@ class Job:
 def link_to(connection: Connection, retry: RetryPolicy | None) -> Link:
     """Identity and patience for the operations on a connection."""
     return Link(connection.url, connection.token, connection.project, retry or RetryPolicy())
+
+
+def _id_of(job: "str | Job") -> str:
+    return job if isinstance(job, str) else job.id

@@ -117,9 +117,12 @@ def listed(link: Link, path: str, read: Callable[[Any], T], query: Mapping[str, 
         cursor = body["nextCursor"]
 
 
-def apply(link: Link, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool) -> Steps[tuple[records.Change, ...]]:
-    """Make these definitions the tools' current ones."""
-    body = yield from ask(link, requests.apply(link, definitions, dry_run=dry_run), json_object)
+def apply(
+    link: Link, definitions: Iterable[Mapping[str, Any]], *, channel: str, dry_run: bool
+) -> Steps[tuple[records.Change, ...]]:
+    """Release these definitions on a channel."""
+    request = requests.apply(link, definitions, channel=channel, dry_run=dry_run)
+    body = yield from ask(link, request, json_object)
     return tuple(reading.change(item) for item in _members(body, "changes"))
 
 

@@ -134,6 +134,7 @@ def change(body: Any) -> Change:
         revision_id=body.get("revisionId"),
         previous_revision_id=body.get("previousRevisionId"),
         diff=body.get("diff"),
+        kind=body.get("resourceType") or "tool",
         raw=body,
     )
 

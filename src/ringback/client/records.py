@@ -164,13 +164,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What `apply` did, or would do, to one tool: `added`, `changed` or `unchanged`. `diff`: `{pointer: {"from"?, "to"?}}`."""
+    """What `apply` did, or would do: `added`, `changed` or `unchanged`. `diff`: `{pointer: {"from"?, "to"?}}`."""
 
     name: str
     change: str
     revision_id: str | None = None
     previous_revision_id: str | None = None
     diff: Mapping[str, Any] | None = None
+    kind: str = "tool"
     raw: Mapping[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
 

@@ -41,9 +41,9 @@ class Start:
         """
         optional = {
             "depends_on": list(self.depends_on) or None,
-            "timeout_seconds": _seconds(self.timeout),
-            "total_timeout_seconds": _seconds(self.total_timeout),
-            "not_before": None if self.not_before is None else _utc(self.not_before),
+            "timeout_seconds": seconds(self.timeout),
+            "total_timeout_seconds": seconds(self.total_timeout),
+            "not_before": None if self.not_before is None else utc(self.not_before),
             "priority": self.priority,
             "tags": list(self.tags) or None,
             "thread_id": self.thread_id,
@@ -174,11 +174,10 @@ def collection(link: Link, path: str, query: Mapping[str, str | None] | None = N
     return _get(link, path, _given(query or {}))
 
 
-def apply(link: Link, definitions: Iterable[Mapping[str, Any]], *, dry_run: bool) -> Request:
-    """`PUT /v1/tools`."""
-    body = {"definitions": [dict(definition) for definition in definitions], "dryRun": dry_run}
-    headers = link.headers() | {"Content-Type": "application/json"}
-    return Request("PUT", "/v1/tools", headers=headers, body=_json(body))
+def apply(link: Link, definitions: Iterable[Mapping[str, Any]], *, channel: str, dry_run: bool) -> Request:
+    """`PUT /v1/resources`."""
+    body = {"definitions": [dict(each) for each in definitions], "releaseChannel": channel, "dryRun": dry_run}
+    return of_catalogue(link, "PUT", "resources", body=body)
 
 
 def queue_switch(link: Link, pool: str, action: str) -> Request:
@@ -228,6 +227,21 @@ def of_project(
     return Request(method, path, headers=all_headers, body=sent, within_s=ANSWER_WITHIN_S + HELD_BACK_S)
 
 
+def of_catalogue(
+    link: Link,
+    method: str,
+    *below: str,
+    body: Mapping[str, Any] | None = None,
+    query: Mapping[str, str | None] | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Request:
+    """Whatever lies below `/v1`, named segment by segment."""
+    path = "/".join(("/v1", *map(_segment, below)))
+    typed = {} if body is None else {"Content-Type": "application/json"}
+    all_headers = link.headers() | typed | dict(headers or {})
+    return Request(method, path, _given(query or {}), all_headers, None if body is None else _json(body))
+
+
 def backup(link: Link, target: str) -> Request:
     """`POST /v1/admin/backup`; `target` is a path on the server's machine."""
     return _post(link, "/v1/admin/backup", {"path": target}, {})
@@ -265,11 +279,17 @@ def _number(value: int | None) -> str | None:
     return None if value is None else str(value)
 
 
-def _seconds(length: float | timedelta | None) -> float | None:
+def seconds(length: float | timedelta | None) -> float | None:
+    """A length of time as the server wants it."""
     return length.total_seconds() if isinstance(length, timedelta) else length
 
 
-def _utc(moment: datetime) -> str:
+def utc(moment: datetime) -> str:
+    """A moment as the server wants it.
+
+    Raises:
+        ValueError: it has no offset, so nobody can say which moment it means.
+    """
     if moment.tzinfo is None:
         raise ValueError("not_before needs an offset: use datetime.now(UTC) or give a tzinfo")
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")

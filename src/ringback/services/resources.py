@@ -123,13 +123,24 @@ class Resources:
         self, project_id: ProjectId, *, kind: str = TOOL, channel: str = STABLE
     ) -> Mapping[str, Resource]:
         """The resources of one kind by name, as they are released on a channel."""
+        return (await self._catalogue(project_id)).get((kind, channel), {})
+
+    async def pointing(self, project_id: ProjectId) -> Mapping[str, Mapping[str, str]]:
+        """What the channels of each resource point to, by its id; one that nothing is released of is absent."""
+        found: dict[str, dict[str, str]] = {}
+        for (_, channel), named in (await self._catalogue(project_id)).items():
+            for resource in named.values():
+                found.setdefault(resource.resource_id, {})[channel] = resource.revision_id
+        return found
+
+    async def _catalogue(self, project_id: ProjectId) -> Catalogue:
         if (known := self._released.get(project_id)) is None:
             known = {}
             for row in await self.store.reads.rows("released_resources", {"project_id": project_id}):
                 named = known.setdefault((row["resource_type"], row["channel"]), {})
                 named[row["name"]] = _resource_of(row, row["channel"])
             self._released[project_id] = known
-        return known.get((kind, channel), {})
+        return known
 
     async def pinned(self, project_id: ProjectId, revision_id: str) -> Resource:
         """A revision itself, wherever the channels point.

@@ -60,6 +60,11 @@ class ToolFile:
     server: Mapping[str, Any]
     tools: tuple[dict[str, Any], ...]
 
+    @property
+    def definitions(self) -> tuple[dict[str, Any], ...]:
+        """All of them."""
+        return self.tools
+
 
 def load(path: str | Path) -> ToolFile:
     """Read a file of tools; a folder means the `ringback.toml` in it.

@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from ringback.toolfile.tables import DAY_S, Table
 
-KEYS: Final = ("priority", "concurrency", "retry", "timeout", "cancel_grace", "retry_on_lost", "idempotent")
+KEYS: Final = ("priority", "concurrency", "retry", "timeout", "cancel_grace", "retry_on_lost", "idempotent", "budget")
 _RETRY: Final = ("attempts", "delay", "max_delay", "factor", "jitter")
 _TIMEOUTS: Final = {"attempt": "attemptS", "queue": "queueS", "idle": "idleS", "total": "totalS"}
+_BUDGET: Final = {"runs": 1_000_000, "depth": 64}
 _KEY: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x1f\x7f]{0,198}[^\x00-\x20\x7f])?")
 _KEY_RULE: Final = "a key of 1 to 200 characters"
 ATTEMPTS_MAX: Final = 100
@@ -29,6 +30,18 @@ def read_policy(table: Table, name: str, defaults: Mapping[str, Any]) -> dict[st
         if "retry_on_lost" in table.data
         else bool(defaults.get("retryOnLost")),
         "idempotent": table.flag("idempotent"),
+        **_budget(table),
+    }
+
+
+def _budget(table: Table) -> dict[str, Any]:
+    """How much may come from a run; what is not bounded here, the server's own bounds do."""
+    if "budget" not in table.data:
+        return {}
+    inner = table.inner("budget", "a table {runs, depth}")
+    inner.refuse_unknown(_BUDGET)
+    return {
+        "budget": {key: inner.whole(key, 0, low=0, high=most) for key, most in _BUDGET.items() if key in inner.data}
     }
 
 

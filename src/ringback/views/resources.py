@@ -13,13 +13,14 @@ from ringback.views.moments import shown
 from ringback.views.runs import profile_shown
 
 
-def resource(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A resource by its names."""
+def resource(row: Mapping[str, Any], released: Mapping[str, str]) -> dict[str, Any]:
+    """A resource by its names, and the revisions that are released by channel."""
     return {
         "resourceId": row["resource_id"],
         "resourceType": row["resource_type"],
         "name": row["name"],
         "createdAt": rfc3339(row["created_at"]),
+        "released": dict(sorted(released.items())),
     }
 
 

@@ -11,6 +11,9 @@ from ringback.domain.sessions import Session
 from ringback.services.resources import Resource, ResourceChange
 from ringback.views.runs import profile_shown
 
+HIDDEN = "***"
+_OPERATORS = ("/profile/env", "/profile/server/env", "/profile/server/headers")
+
 
 def tool(each: Resource) -> dict[str, Any]:
     """A tool as its released definition has it. Environment values are the operator's and are shown by name only."""
@@ -37,8 +40,18 @@ def change(each: ResourceChange) -> dict[str, Any]:
     if each.previous_revision_id is not None:
         body["previousRevisionId"] = each.previous_revision_id
     if each.change == "changed" and each.previous is not None:
-        body["diff"] = _difference(each.previous, each.definition, "")
+        found = _difference(each.previous, each.definition, "")
+        body["diff"] = {at: {side: _veiled(value, at) for side, value in sides.items()} for at, sides in found.items()}
     return body
+
+
+def _veiled(value: Any, pointer: str) -> Any:
+    """The value at `pointer`, without those of environments and headers, which are the operator's."""
+    if pointer.rpartition("/")[0] in _OPERATORS:
+        return HIDDEN
+    if isinstance(value, Mapping):
+        return {name: _veiled(inner, f"{pointer}/{escape(name)}") for name, inner in value.items()}
+    return value
 
 
 def _difference(before: Any, after: Any, pointer: str) -> dict[str, Any]:
