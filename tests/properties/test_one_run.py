@@ -33,6 +33,7 @@ from ringback.domain.runs import (
     Tick,
     UpstreamEnded,
 )
+from ringback.domain.standing import standing_of
 from ringback.domain.states import WAITING, FailureKind, Status, TimeLimit
 from tests.builders import FakeClock, claim, policy, queued, run_id, settle, stored
 from tests.properties.laws import check_run, check_step
@@ -102,6 +103,12 @@ BIRTHS = st.fixed_dictionaries(
         "upstream": UPSTREAMS,
         "runs_always": st.booleans(),
     }
+)
+
+
+TOLD = (
+    *("status", "attempts_done", "next_reason", "started_at", "ended_at", "failure_kind", "end_reason", "time_limit"),
+    *("error", "summary", "progress", "result_sequence", "cancellation", "blocking", "open_interactions"),
 )
 
 
@@ -304,6 +311,25 @@ class OneRun(RuleBasedStateMachine):
         )
         assert canonical(project(INPUT, self.events)) == canonical(recorded)
         assert at is None or self.events[at - 1].type == "tool_result"
+
+    @invariant()
+    def events_tell_the_row(self) -> None:
+        """All that `ringback db rebuild` makes again; moments included."""
+        if not self.events:
+            return
+        told, run = standing_of(self.events), self.run
+        for name in TOLD:
+            assert getattr(told, name) == getattr(run, name), name
+        assert len(told.children) == run.children
+        assert [(each.outcome, each.error, each.ended_at) for each in told.attempts if each.ended_at is not None] == [
+            (each.outcome, each.error, each.ended_at) for each in self.attempts
+        ]
+        assert [
+            (each.attempt_id, each.attempt_no, each.reason, each.claimed_at, each.started_at) for each in told.attempts
+        ] == [
+            (each.attempt_id, each.attempt_no, each.reason, each.claimed_at, each.started_at)
+            for each in [*(ended.attempt for ended in self.attempts), *((run.attempt,) if run.attempt else ())]
+        ]
 
     def digest(self, stream: str) -> Any:
         mine = [event for event in self.events if event.body.get("stream") == stream]

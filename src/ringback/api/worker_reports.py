@@ -34,6 +34,7 @@ from ringback.services.reports import (
     UseReport,
     WithdrawReport,
 )
+from ringback.views.event_shapes import SHAPES, Count
 
 CHUNK_BYTES_MAX = 256 * 1024
 PROVIDER_MAX = 50
@@ -57,9 +58,9 @@ class WireEvent(msgspec.Struct):
 
     type: str
     stream: str | None = None
-    offset: int = 0
+    offset: Count = 0
     data: str | None = None
-    bytes: int = 0
+    bytes: Count = 0
     done: float | int | None = None
     total: float | int | None = None
     message: str | None = None
@@ -277,9 +278,9 @@ def _events(wire: WireReport, run_id: RunId, pointer: str) -> EventsReport:
                     Flaw(f"{pointer}/{index}/value", "must be {number, response: {result or error}}")
                 )
             case "message.completed" | "tool_call.completed" | "tool_result" if isinstance(event.value, dict):
-                events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
+                events.append(NewEvent(event.type, _of_session(event, f"{pointer}/{index}/value")))
             case "mcp.opened" | "mcp.response" | "mcp.notification" if isinstance(event.value, dict):
-                events.append(NewEvent(event.type, _shallow(event.value, f"{pointer}/{index}/value")))
+                events.append(NewEvent(event.type, _of_session(event, f"{pointer}/{index}/value")))
             case "cancel.delivered" | "cancel.acknowledged":
                 flags[event.type] = True
             case _:
@@ -301,6 +302,16 @@ def _is_answer(value: Any) -> bool:
         return False
     response = value.get("response")
     return isinstance(response, dict) and len({"result", "error"} & response.keys()) == 1
+
+
+def _of_session(event: WireEvent, pointer: str) -> dict[str, Any]:
+    """What a session or an agent tells, in the shape that its readers rely on."""
+    try:
+        told: dict[str, Any] = msgspec.convert(event.value, SHAPES[event.type])
+    except msgspec.ValidationError as error:
+        raise InvalidInputError(Flaw(pointer, str(error))) from None
+    _shallow(told, pointer)
+    return told
 
 
 def _shallow(value: Any, pointer: str) -> Any:

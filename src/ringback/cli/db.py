@@ -24,7 +24,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
-    help="Back up, check, migrate and tidy the ledger.",
+    help="Back up, check, migrate, rebuild and tidy the ledger.",
 )
 
 
@@ -61,6 +61,32 @@ def migrate(data: DataOption = None, json: JsonFlag = False) -> None:
     _needs_rest(out, places)
     applied = _attempt(out, lambda store: store.migrate(places.data))
     _done(out, {"applied": applied}, "the ledger is up to date")
+
+
+@app.command(cls=QuickCommand)
+def rebuild(
+    check: Annotated[bool, typer.Option("--check", help="Only tell what differs; exit 1 when something does.")] = False,
+    data: DataOption = None,
+    json: JsonFlag = False,
+) -> None:
+    """Make the rows of all runs again from their events. Exits 1 when something differs that stays."""
+    out, places = _ledger(data, json)
+    _needs_rest(out, places)
+    done = _attempt(out, lambda store: store.rebuild(places.data, is_check=check))
+    stays = done.differences if check else done.left
+    corrected = len(done.differences) - len(stays)
+    document = {
+        "runs": done.runs,
+        "corrected": corrected,
+        "differences": [
+            {"run_id": each.run_id, "what": each.what, "row": each.row, "events": each.events, "left": each.why}
+            for each in done.differences
+        ],
+    }
+    _done(out, document, f"{done.runs} runs, {corrected} differences corrected, {len(stays)} left as they are")
+    for each in done.differences:
+        out.line(plain(str(each)))
+    raise typer.Exit(Exit.FAILED if stays else Exit.DONE)
 
 
 @app.command(cls=QuickCommand)

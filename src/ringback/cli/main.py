@@ -37,7 +37,7 @@ CATALOGUE: Mapping[str, Mapping[str, Entry]] = {
         "mcp": Entry("mcp", "app", "Serve MCP over stdio."),
         "wrap": Entry("wrap", "app", "Serve an MCP server's tools over stdio as jobs."),
         "doctor": Entry("doctor", "doctor", "Check this installation and say how to mend it."),
-        "db": Entry("db", "app", "Back up, check, migrate and tidy the ledger."),
+        "db": Entry("db", "app", "Back up, check, migrate, rebuild and tidy the ledger."),
     },
     "Tools": {
         "init": Entry("tools", "init", "Write a ringback.toml for this folder."),

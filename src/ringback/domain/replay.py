@@ -22,6 +22,7 @@ from ringback.domain.runs import Attempt, Cancellation, EndedAttempt, Run
 from ringback.domain.states import TERMINAL, Status
 
 Projection = dict[str, Any]
+OF_ITS_WORK = ("tool_subrun", "delegation", "handoff", "mcp_session")  # relations to runs that its attempts started
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,7 +8,7 @@ from typing import Any
 
 from ringback.domain.errors import InvalidCursorError, JobCancelledError, NotFinishedError
 from ringback.domain.events import StoredEvent
-from ringback.domain.replay import StreamDigest, canonical, digest_of, project, projection_of
+from ringback.domain.replay import OF_ITS_WORK, StreamDigest, canonical, digest_of, project, projection_of
 from ringback.domain.runs import Run
 from ringback.domain.states import Status
 from ringback.ports.store import Store
@@ -20,7 +20,6 @@ CHARACTER_BYTES = 4  # the longest character of UTF-8; a smaller page would have
 _EVENTS = 50
 _PARTS = ("artifact.updated", "output.chunk", "output.dropped")
 _STREAMS = ("stdout", "stderr")
-_BORN_WITH = ("depends_on", "rerun_of")  # relations that a run has from its creation, not by what its work did
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -185,7 +184,7 @@ class Results:
         events: list[StoredEvent] = []
         while page := await reads.events(run.run_id, after=len(events), limit=_EVENTS):
             events.extend(page)
-        links = [link for link in await reads.links(run.run_id) if link.relation not in _BORN_WITH]
+        links = [link for link in await reads.links(run.run_id) if link.relation in OF_ITS_WORK]
         recorded = projection_of(
             run,
             facts.input,

@@ -1,4 +1,4 @@
-"""Care for a ledger from outside the server: copy it, check it, migrate it, give space back."""
+"""Care for a ledger from outside the server: copy it, check it, migrate it, make its rows again, give space back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ringback.store.clock import SystemClock
 from ringback.store.connection import Connection, DriverError, refusal_of
-from ringback.store.migrate import migrate as migrate_schema
+from ringback.store.migrate import check_schema, migrate as migrate_schema
 from ringback.store.ownership import Ownership
+from ringback.store.rebuild import Rebuilt, rebuild as rebuild_rows
 
 NAME = "ringback.db"
 
@@ -70,6 +71,21 @@ def migrate(data: Path) -> list[str]:
     try:
         with _open(data) as db:
             return migrate_schema(db, now=SystemClock().now())
+    finally:
+        ownership.release()
+
+
+def rebuild(data: Path, *, is_check: bool) -> Rebuilt:
+    """Compare every run's rows with its events, and unless it is a check bring them in line.
+
+    Raises:
+        StoreUnavailableError: a server owns it, or its form is not this release's.
+    """
+    ownership = Ownership(data / NAME)
+    try:
+        with _open(data) as db:
+            check_schema(db)
+            return rebuild_rows(db, is_check=is_check)
     finally:
         ownership.release()
 

@@ -57,3 +57,17 @@ def migrate(db: Connection, *, now: Moment) -> list[str]:
         db.run("COMMIT")
         applied.append(name)
     return applied
+
+
+def check_schema(db: Connection) -> None:
+    """Refuse a ledger whose form is not this release's.
+
+    Raises:
+        SchemaError: it lacks a migration, or holds one that this release doesn't know.
+    """
+    names = {row["name"] for row in db.fetch("SELECT name FROM schema_migrations")}
+    known = {name for name, _ in statements.migrations("sqlite")}
+    if names - known:
+        raise SchemaError("this ledger was written by a newer release; update Ringback")
+    if known - names:
+        raise SchemaError("this ledger was written by an older release; bring it up with `ringback db migrate`")

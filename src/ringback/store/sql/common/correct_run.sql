@@ -1,0 +1,26 @@
+-- Bring a run's row in line with its events. The lease and the place in the queue stay, unless the run has ended.
+UPDATE runs
+SET status = :status,
+    event_sequence = :event_sequence,
+    attempts_done = :attempts_done,
+    next_reason = :next_reason,
+    started_at = :started_at,
+    ended_at = :ended_at,
+    failure_kind = :failure_kind,
+    end_reason = :end_reason,
+    time_limit = :time_limit,
+    error = :error,
+    summary = :summary,
+    progress = :progress,
+    result_sequence = :result_sequence,
+    cancellation = :cancellation,
+    blocking = :blocking,
+    open_interactions = :open_interactions,
+    children = :children,
+    attempt = CASE WHEN :ended_at IS NULL THEN attempt END,
+    session_id = CASE WHEN :ended_at IS NULL THEN session_id END,
+    waiting_on = CASE WHEN :ended_at IS NULL THEN waiting_on END,
+    backoff_until = CASE WHEN :ended_at IS NULL THEN backoff_until END,
+    ready_at = CASE WHEN :ended_at IS NULL THEN ready_at END,
+    timer_at = CASE WHEN :ended_at IS NULL THEN timer_at END
+WHERE run_id = :run_id
