@@ -26,7 +26,7 @@ async def test_definitions_are_applied_whole_or_not_at_all(door: Door) -> None:
     assert edited["diff"] == {
         "/description": {"to": "d"},
         "/profile/command": {"from": ["ls"], "to": ["ls", "-l"]},
-        "/profile/env": {"from": {"A": "1"}},
+        "/profile/env": {"from": {"A": "***"}},
         "/profile/pool": {"to": "p"},
     }
     wrong = {"definitions": [{**COMMAND, "description": "e"}, {"name": "Bad Name"}]}

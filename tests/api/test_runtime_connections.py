@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from ringback.domain.ids import SessionId
 from tests.api.callers import user
 from tests.api.door import Door, Worker
 
@@ -146,6 +147,10 @@ async def test_an_operator_ends_a_session_and_what_it_holds(door: Door) -> None:
     waiting = asyncio.create_task(
         door.client.post(f"/v1/workers/{told['sessionId']}/claim", json={"slots": 1, "waitMs": 20_000})
     )
+    hands = door.core.engine.bells.hands
+    async with asyncio.timeout(30):
+        while not any(hand.is_waiting for hand in hands.of(SessionId(told["sessionId"]))):
+            await asyncio.sleep(0.01)
     path = f"/v1/runtime-connections/{told['runtimeConnectionId']}/reconnect"
     answer = await door.client.post(path, json={"reason": "new keys"})
     assert (answer.status_code, answer.json()["status"]) == (202, "reconnecting")

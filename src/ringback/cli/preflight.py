@@ -35,7 +35,7 @@ def read_tools(file: Path | None, *, is_named: bool) -> Sequence[Mapping[str, An
     if not is_named and not path.exists():
         return ()
     try:
-        return load(path).tools
+        return load(path).definitions
     except ToolFileError as broken:
         first, *others = broken.problems
         more = f" (and {len(others)} more: ringback apply --dry-run lists all)" if others else ""

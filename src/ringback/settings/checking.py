@@ -23,7 +23,7 @@ from ringback.settings.server import ServerSettings
 TOOL_FILE = "ringback.toml"
 PREFIX = "RINGBACK_"
 # Variables of other readers: the client's three, the worker's two, and what it puts into the environment of the work itself.
-OTHERS = frozenset({"URL", "TOKEN", "PROJECT", "PARENT", "OWNER_TOKEN"})
+OTHERS = frozenset({"URL", "TOKEN", "PROJECT", "PARENT", "OWNER_TOKEN", "SECRETS_DIR"})
 INSIDE_WORK = "RINGBACK_ATTEMPT"
 STORE_SCHEMES = ("sqlite://", "postgresql://", "postgres://")
 

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from ringback.toolfile.others import read_agent, read_server
 from ringback.toolfile.positions import Positions
 from ringback.toolfile.problems import Findings, Problem, ToolFileError
 from ringback.toolfile.tables import Table
 from ringback.toolfile.tools import read_tool, refuse_collisions
 
 FILE_NAME: Final = "ringback.toml"
-TOP_LEVEL: Final = ("project", "server", "tools")
+TOP_LEVEL: Final = ("project", "server", "tools", "servers", "agents")
 # The same names as the fields of `ringback.settings.ServerSettings`, which reads and checks the values; a test compares.
 SERVER_KEYS: Final = (
     "app",
@@ -52,18 +53,20 @@ class ToolFile:
         path: absolute.
         project: slug of `[project] name`, or None.
         server: the `[server]` table with known keys; `ringback.settings` checks the values.
-        tools: definitions in the order of the file, ready to be stored as revisions.
+        tools, servers, agents: definitions in the order of the file, ready to be stored as revisions.
     """
 
     path: Path
     project: str | None
     server: Mapping[str, Any]
     tools: tuple[dict[str, Any], ...]
+    servers: tuple[dict[str, Any], ...] = ()
+    agents: tuple[dict[str, Any], ...] = ()
 
     @property
     def definitions(self) -> tuple[dict[str, Any], ...]:
         """All of them."""
-        return self.tools
+        return (*self.tools, *self.servers, *self.agents)
 
 
 def load(path: str | Path) -> ToolFile:
@@ -105,14 +108,29 @@ def parse(text: str, *, file: Path) -> ToolFile:
     name = project.matching("name", "", _PROJECT, "a slug: lower-case letters, digits and -, at most 63")
     server = top.inner("server")
     server.refuse_unknown(SERVER_KEYS)
-    tools = top.inner("tools", "a table of tools, written [tools.NAME]")
-    tables = [tools.inner(key, "a table, written [tools.NAME]") for key, value in tools.data.items()]
-    found = [(table, read_tool(table, file.absolute().parent)) for table in tables if _is_table(table, tools)]
+    folder = file.absolute().parent
+    found = _read_all(top, "tools", read_tool, folder)
     refuse_collisions(found)
+    servers, agents = _read_all(top, "servers", read_server, folder), _read_all(top, "agents", read_agent, folder)
     findings.raise_any()
     return ToolFile(
-        path=file.absolute(), project=name or None, server=dict(server.data), tools=tuple(tool for _, tool in found)
+        path=file.absolute(),
+        project=name or None,
+        server=dict(server.data),
+        tools=tuple(each for _, each in found),
+        servers=tuple(each for _, each in servers),
+        agents=tuple(each for _, each in agents),
     )
+
+
+Read = Callable[[Table, Path], dict[str, Any]]
+
+
+def _read_all(top: Table, kind: str, read: Read, folder: Path) -> list[tuple[Table, dict[str, Any]]]:
+    """Each table of a kind with the definition that it stands for."""
+    every = top.inner(kind, f"a table of {kind}, written [{kind}.NAME]")
+    tables = [every.inner(key, f"a table, written [{kind}.NAME]") for key in every.data]
+    return [(table, read(table, folder)) for table in tables if _is_table(table, every)]
 
 
 def _is_table(table: Table, tools: Table) -> bool:

@@ -22,7 +22,8 @@ _PLAIN: Final = {
 _DURATIONS: Final = {"idle": "idleS", "start_within": "startWithinS"}
 _PLACES: Final = {"cwd": "cwd", "secrets_file": "secretsFile"}
 _RESTART: Final = {"delay": "delayS", "max_delay": "delayMaxS"}
-KEYS: Final = ("tool", "method", "restart", *_PLAIN, *_DURATIONS, *_PLACES)
+SERVER_KEYS: Final = ("restart", *_PLAIN, *_DURATIONS, *_PLACES)
+KEYS: Final = ("tool", "method", *SERVER_KEYS)
 _SPELLED: Final = {public: key for key, public in (_PLAIN | _DURATIONS | _PLACES | _RESTART).items()}
 
 
@@ -30,14 +31,15 @@ def read_mcp(table: Table, folder: Path) -> dict[str, Any]:
     """The members that a tool of an MCP server adds to its profile; relative folders begin at `folder`."""
     mcp = table.inner("mcp")
     mcp.refuse_unknown(KEYS)
-    profile: dict[str, Any] = {"server": _server(mcp, folder)}
+    profile: dict[str, Any] = {"server": read_server(mcp, folder)}
     profile |= {name: mcp.data[name] for name in ("tool", "method") if name in mcp.data}
     for flaw in call_flaws(profile):
-        _note(mcp, flaw.pointer.split("/")[2:], flaw.detail)
+        note(mcp, flaw.pointer.split("/")[2:], flaw.detail)
     return profile
 
 
-def _server(table: Table, folder: Path) -> dict[str, Any]:
+def read_server(table: Table, folder: Path) -> dict[str, Any]:
+    """Which server it is and how it is hosted, from the keys of a table."""
     server: dict[str, Any] = {public: table.data[key] for key, public in _PLAIN.items() if key in table.data}
     for key, public in _DURATIONS.items():
         if (value := table.seconds(key, low=0, high=DAY_S)) is not None:
@@ -58,7 +60,7 @@ def _restart(table: Table) -> dict[str, Any]:
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _note(table: Table, path: list[str], rule: str) -> None:
+def note(table: Table, path: list[str], rule: str) -> None:
     """Note a flaw at its key, spelled as in the file."""
     if path[:1] == ["server"]:
         path = path[1:]

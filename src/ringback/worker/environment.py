@@ -1,11 +1,14 @@
 """The environment of a command: little by default, more where its definition says so, secrets by name only.
 
-A definition never holds the value of a secret. It names a variable of the worker, and whatever stands there is given to
-the command and masked in everything that the command says. The worker's own variables are not handed on, its token least
-of all.
+A definition never holds the value of a secret. It names it, and the worker looks it up: in its own variables, else in the
+folder that RINGBACK_SECRETS_DIR names, where each file is one secret, as containers and service managers mount them. What it
+finds is given to the command and masked in everything that the command says. The worker's own variables are not handed on,
+its token least of all.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Final
 
 from ringback.worker.assignment import Assignment
@@ -21,6 +24,8 @@ SCREEN_EDITORS: Final = frozenset(
     {"vi", "vim", "nvim", "view", "nano", "pico", "emacs", "joe", "micro", "hx", "mcedit"}
 )
 NO_EDITOR: Final = "false"
+SECRETS_DIR: Final = "RINGBACK_SECRETS_DIR"
+NAME: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
 
 
 class MissingSecretError(Exception):
@@ -34,10 +39,25 @@ def secrets_of(assignment: Assignment, worker: Mapping[str, str]) -> dict[str, s
         MissingSecretError: this worker lacks one of them.
     """
     names = [str(name) for name in assignment.profile.get("secrets") or ()]
-    missing = [name for name in names if name not in worker]
-    if missing:
+    found = known_secrets(names, worker)
+    if missing := [name for name in names if name not in found]:
         raise MissingSecretError(f"this worker has no variable {', '.join(missing)}, which the tool needs as a secret")
-    return {name: worker[name] for name in names}
+    return found
+
+
+def known_secrets(names: Iterable[str], worker: Mapping[str, str]) -> dict[str, str]:
+    """Those of the secrets that this worker has."""
+    values = {name: _value(name, worker) for name in names}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _value(name: str, worker: Mapping[str, str]) -> str | None:
+    if name in worker or not (folder := worker.get(SECRETS_DIR)) or not NAME.fullmatch(name):
+        return worker.get(name)
+    try:
+        return (Path(folder) / name).read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError):
+        return None
 
 
 def secret_of(assignment: Assignment, secrets: Mapping[str, str], name: str) -> str:

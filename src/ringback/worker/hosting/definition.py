@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
 
-from ringback.worker.environment import PASSED, PASSED_PREFIX, PATH_DEFAULT, MissingSecretError
+from ringback.worker.environment import PASSED, PASSED_PREFIX, PATH_DEFAULT, MissingSecretError, known_secrets
 from ringback.worker.hosting.errors import HostError
 from ringback.worker.masking import Mask
 
@@ -138,12 +138,13 @@ def _environment(server: Mapping[str, Any], worker: Mapping[str, str], secrets: 
 def _secrets(server: Mapping[str, Any], worker: Mapping[str, str]) -> dict[str, str]:
     filed = _filed(str(server["secretsFile"])) if server.get("secretsFile") else {}
     names = [str(name) for name in server.get("secrets") or ()]
-    missing = [name for name in names if name not in worker and name not in filed]
+    known = known_secrets(names, worker)
+    missing = [name for name in names if name not in known and name not in filed]
     if missing:
         raise MissingSecretError(
             f"this worker has no variable {', '.join(missing)}, which the server needs as a secret"
         )
-    return {**{name: worker[name] for name in names if name in worker}, **filed}
+    return {**known, **filed}
 
 
 def _filed(path: str) -> dict[str, str]:

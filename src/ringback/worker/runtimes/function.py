@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ringback.worker.assignment import Assignment, Outcome, Reporter, Stop
+from ringback.worker.environment import known_secrets
 from ringback.worker.masking import Mask
 from ringback.worker.processes.child import GuardianLostError, SpawnError
 from ringback.worker.processes.guardian import Guardian
@@ -24,6 +25,7 @@ from ringback.worker.runtimes.interpreter import Interpreter, LoadError
 
 LOAD_WITHIN_S: Final = 60.0
 KEEP_WARM_S: Final = 60.0
+MASKS_MAX: Final = 256
 _PRIVATE: Final = ("RINGBACK_TOKEN", "RINGBACK_OWNER_TOKEN")
 
 _log = logging.getLogger("ringback.worker.function")
@@ -108,9 +110,8 @@ class FunctionRuntime:
     async def _carry_out(
         self, interpreter: Interpreter, assignment: Assignment, reporter: Reporter, stop: Stop
     ) -> Outcome:
-        attempt = FunctionAttempt(
-            interpreter, assignment, reporter, stop, self._mask(assignment), self._secrets(assignment)
-        )
+        secrets = known_secrets(assignment.profile.get("secrets") or (), self._env)
+        attempt = FunctionAttempt(interpreter, assignment, reporter, stop, self._mask(secrets), secrets)
         self._busy.add(interpreter)
         try:
             return await attempt.carry_out()
@@ -215,15 +216,13 @@ class FunctionRuntime:
         task.add_done_callback(self._background.discard)
         return task
 
-    def _mask(self, assignment: Assignment) -> Mask:
-        names = tuple(assignment.profile.get("secrets") or ())
-        if names not in self._masks:
-            self._masks[names] = Mask((*self._secret_values, *self._secrets(assignment).values()))
-        return self._masks[names]
-
-    def _secrets(self, assignment: Assignment) -> dict[str, str]:
-        names = assignment.profile.get("secrets") or ()
-        return {name: self._env[name] for name in names if name in self._env}
+    def _mask(self, secrets: Mapping[str, str]) -> Mask:
+        values = tuple(secrets.values())
+        if values not in self._masks:
+            if len(self._masks) >= MASKS_MAX:  # values change when files of secrets do
+                self._masks.clear()
+            self._masks[values] = Mask((*self._secret_values, *values))
+        return self._masks[values]
 
 
 def _stopped_before(stop: Stop) -> Outcome:
